@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -77,6 +78,28 @@ func Least(values []*Node) *Node {
 	return out
 }
 
+// First returns the first of the critics alone.
+func (q Critics) First() Critics {
+	q.N = 1
+	return q
+}
+
+// Goal returns what a critic is to predict: the rewards of a row, and what the state they led to is
+// worth unless the task ended there. Gradients stop at it.
+func Goal(reward, discount, terminated rl.Tensor, next *Node) *Node {
+	open := OneMinus(ConvertDType(terminated.Node(), dtypes.Float32))
+	return StopGradient(Add(reward.Node(), Mul(Mul(discount.Node(), open), next)))
+}
+
+// SquaredErrors returns the squared differences of critics' values from a goal, summed by row.
+func SquaredErrors(values []*Node, goal *Node) *Node {
+	total := Square(Sub(values[0], goal))
+	for _, x := range values[1:] {
+		total = Add(total, Square(Sub(x, goal)))
+	}
+	return total
+}
+
 // Scaled returns actions as float32 numbers [..., features]: those of boxes from -1 to 1 between
 // their bounds, whole numbers one-hot.
 func Scaled(space rl.Space, action rl.Tree) *Node {
@@ -94,4 +117,22 @@ func Scaled(space rl.Space, action rl.Tree) *Node {
 		return parts[0]
 	}
 	return Concatenate(parts, -1)
+}
+
+// Unscaled undoes Scaled where actions are boxes: numbers from -1 to 1, [..., features], become
+// actions between their bounds.
+func Unscaled(space rl.Space, x *Node) rl.Tree {
+	leaves := space.Leaves()
+	names, parts := make([]string, len(leaves)), make([]rl.Tensor, len(leaves))
+	at := 0
+	for i, l := range leaves {
+		box, ok := l.Space.(rl.Box)
+		if !ok {
+			rl.Failf("actions in %s are not numbers between bounds", l.Space)
+		}
+		n := size(box.Dims)
+		names[i], parts[i] = l.Name, rl.Wrap(between(SliceAxis(x, -1, AxisRange(at, at+n)), box))
+		at += n
+	}
+	return rl.NewTree(names, parts)
 }

@@ -101,11 +101,16 @@ func halves(x *Node, box rl.Box) (middle, half *Node) {
 	return spread(mid), spread(dist)
 }
 
-// squash takes unbounded numbers into the bounds, and past no bound by rounding.
-func (d *squashed) squash(u *Node) rl.Tree {
-	a := node(d.action(Add(d.middle, Mul(d.half, Tanh(u)))))
-	return rl.One(rl.Wrap(clipBox(a, d.box)))
+// between takes numbers from -1 to 1, [rows..., k], to the bounds of a box, and past no bound by
+// rounding.
+func between(x *Node, box rl.Box) *Node {
+	middle, half := halves(x, box)
+	a := Reshape(Add(middle, Mul(half, x)), append(leadDims(x), box.Dims...)...)
+	return clipBox(ConvertDType(a, box.Shape().DType), box)
 }
+
+// squash takes unbounded numbers into the bounds.
+func (d *squashed) squash(u *Node) rl.Tree { return rl.One(rl.Wrap(between(Tanh(u), d.box))) }
 
 // Sample draws within the bounds.
 func (d *squashed) Sample(c *rl.Ctx, use string) rl.Tree {

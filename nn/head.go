@@ -127,9 +127,7 @@ func (h Head) Uniform(c *rl.Ctx, use string, n int, legal rl.Tree) rl.Tree {
 		names[i] = l.Name
 		if box, ok := l.Space.(rl.Box); ok {
 			u := c.Uniform(use+"."+l.Name, n, size(box.Dims))
-			middle, half := halves(u, box)
-			x := Add(middle, Mul(half, AddScalar(MulScalar(u, 2), -1)))
-			leaves[i] = rl.Wrap(clipBox(ConvertDType(Reshape(x, append([]int{n}, box.Dims...)...), box.Shape().DType), box))
+			leaves[i] = rl.Wrap(between(AddScalar(MulScalar(u, 2), -1), box))
 			continue
 		}
 		zero := Zeros(c.Graph(), shapes.Make(dtypes.Float32, n, h.units(l.Space)))

@@ -24,6 +24,20 @@ type Layers struct {
 	Activation string `default:"tanh" oneof:"tanh relu silu gelu" doc:"activation of the hidden layers"`
 }
 
+// Standard says how networks see observations, as settings for an algorithm to embed.
+type Standard struct {
+	NormalizeObs bool    `default:"false" doc:"standardise observations by running statistics"`
+	ClipObs      float64 `default:"10" range:"(0,)" doc:"bound of standardised observations"`
+}
+
+// Sees returns the space of what networks see where a space is observed.
+func (s Standard) Sees(space rl.Space) rl.Space {
+	if s.NormalizeObs {
+		return rl.Box{Dims: []int{Width(space)}}
+	}
+	return space
+}
+
 // Sharing says whether policy and value share a network, as settings for an algorithm to embed.
 type Sharing struct {
 	Shared string `default:"auto" oneof:"auto true false" doc:"one network for policy and value, but for the last layer; auto is so where pictures are seen"`

@@ -19,6 +19,8 @@ const (
 	centralH
 	centralTemperature
 	centralTargetCritics
+	centralFeatures
+	centralObservations
 )
 
 var genCentral = edge.Grouping{
@@ -28,91 +30,104 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:56"},
-		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:56"},
-		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:112", Given: true},
-		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:113"},
-		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:121", Given: true},
-		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 19, Pos: "sac.go:122"},
-		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:124", Given: true},
-		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 22, Pos: "sac.go:125"},
-		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 26, Pos: "sac.go:71"},
+		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:57"},
+		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:57"},
+		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:110", Given: true},
+		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:111"},
+		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:119", Given: true},
+		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 19, Pos: "sac.go:120"},
+		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:122", Given: true},
+		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 22, Pos: "sac.go:123"},
+		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 26, Pos: "sac.go:73"},
+		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 28, Pos: "sac.go:134"},
+		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 29, Pos: "sac.go:134"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (sac.go:35) for the fragments
+// trainCentralWorker is (*Trainer).Train (sac.go:34) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		obs := t.Env.Obs()            // sac.go:47
-		for i := range t.TrainEvery { // sac.go:48
+	for run.Next() { // sac.go:35
+		obs := t.Env.Obs()            // sac.go:48
+		for i := range t.TrainEvery { // sac.go:49
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:51
-				action = random                                     // sac.go:51
+			if run.Steps() < t.LearningStarts { // sac.go:51
+				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:52
+				action = random                                     // sac.go:52
 			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:53
-				action = act                               // sac.go:53
+				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:54
+				action = act                               // sac.go:54
 			}
-			out := t.Env.Step(action) // sac.go:55
-			// sac.go:56
+			out := t.Env.Step(action) // sac.go:56
+			// sac.go:57
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // sac.go:57
+			obs = out.Obs // sac.go:58
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			for u := range t.Updates { // sac.go:63
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:64
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // sac.go:112
-				edge.Reduce(x, centralG, g)                                       // sac.go:112
-				edge.Fetch(x, centralCritics, t.Learner.fast)                     // sac.go:113
-				run.Log("loss/critics", m.Loss)                                   // sac.go:114
-				run.Log("q", m.Q)                                                 // sac.go:115
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                   // sac.go:66
-					for d := range t.Delay { // sac.go:67
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:121
-						edge.Reduce(x, centralG2, g2)                                          // sac.go:121
-						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:122
-						if t.Learner.Auto {                                                    // sac.go:123
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:124
-							edge.Reduce(x, centralH, h)                                           // sac.go:124
-							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:125
-							run.Log("temperature", alpha)                                         // sac.go:126
+		obs2 := obs                          // sac.go:60
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			for u := range t.Updates { // sac.go:65
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:66
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // sac.go:110
+				edge.Reduce(x, centralG, g)                                       // sac.go:110
+				edge.Fetch(x, centralCritics, t.Learner.fast)                     // sac.go:111
+				run.Log("loss/critics", m.Loss)                                   // sac.go:112
+				run.Log("q", m.Q)                                                 // sac.go:113
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                   // sac.go:68
+					for d := range t.Delay { // sac.go:69
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:119
+						edge.Reduce(x, centralG2, g2)                                          // sac.go:119
+						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:120
+						if t.Learner.Auto {                                                    // sac.go:121
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:122
+							edge.Reduce(x, centralH, h)                                           // sac.go:122
+							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:123
+							run.Log("temperature", alpha)                                         // sac.go:124
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:128
-						run.Log("entropy", m2.Entropy)  // sac.go:129
+						run.Log("loss/policy", m2.Loss) // sac.go:126
+						run.Log("entropy", m2.Entropy)  // sac.go:127
 					}
 				}
-				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:71
+				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:73
 			}
+		}
+		if t.Learner.NormalizeObs { // sac.go:133
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:134
+			edge.Gather(x, centralFeatures, features)           // sac.go:134
+			edge.Fetch(x, centralObservations, t.Learner.norm)  // sac.go:134
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (sac.go:35) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (sac.go:34) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			for u := range t.Updates { // sac.go:63
-				g := edge.Reduced(x, centralG)                                // sac.go:112
-				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:113
-				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:113
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:66
-					for range t.Delay { // sac.go:67
-						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:120
-						g2 := edge.Reduced(x, centralG2)                              // sac.go:121
-						t.Learner.policy.Apply(g2, lr)                                // sac.go:122
-						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:122
-						if t.Learner.Auto {                                           // sac.go:123
-							h := edge.Reduced(x, centralH)                                          // sac.go:124
-							t.Learner.tempers.Apply(h, lr)                                          // sac.go:125
-							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:125
+	for run.Next() { // sac.go:35
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			for u := range t.Updates { // sac.go:65
+				g := edge.Reduced(x, centralG)                                // sac.go:110
+				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:111
+				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:111
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:68
+					for range t.Delay { // sac.go:69
+						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:118
+						g2 := edge.Reduced(x, centralG2)                              // sac.go:119
+						t.Learner.policy.Apply(g2, lr)                                // sac.go:120
+						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:120
+						if t.Learner.Auto {                                           // sac.go:121
+							h := edge.Reduced(x, centralH)                                          // sac.go:122
+							t.Learner.tempers.Apply(h, lr)                                          // sac.go:123
+							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:123
 						}
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:71
-				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:71
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:73
+				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:73
 			}
+		}
+		if t.Learner.NormalizeObs { // sac.go:133
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // sac.go:134
+			t.Learner.norm.Update(features)                          // sac.go:134
+			edge.Publish(x, centralObservations, t.Learner.norm)     // sac.go:134
 		}
 	}
 	return run.Err()

@@ -15,6 +15,8 @@ const (
 	coarseAct
 	coarseOut
 	coarsePolicy
+	coarseFeatures
+	coarseObservations
 )
 
 var genCoarse = edge.Grouping{
@@ -24,64 +26,77 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:47"},
-		coarseRandom: {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "sac.go:98"},
-		coarseAct:    {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "sac.go:95"},
-		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
-		coarsePolicy: {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "sac.go:122"},
+		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:48"},
+		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "sac.go:94"},
+		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "sac.go:91"},
+		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:56"},
+		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "sac.go:120"},
+		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 28, Pos: "sac.go:134"},
+		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 29, Pos: "sac.go:134"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (sac.go:35) for the fragments
+// trainCoarseCollector is (*Trainer).Train (sac.go:34) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		obs := t.Env.Obs()             // sac.go:47
-		edge.Gather(x, coarseObs, obs) // sac.go:47
-		for i := range t.TrainEvery {  // sac.go:48
+	for run.Next() { // sac.go:35
+		obs := t.Env.Obs()             // sac.go:48
+		edge.Gather(x, coarseObs, obs) // sac.go:48
+		for i := range t.TrainEvery {  // sac.go:49
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:51
-				edge.Gather(x, coarseRandom, random)                // sac.go:98
-				action = random                                     // sac.go:51
+			if run.Steps() < t.LearningStarts { // sac.go:51
+				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:52
+				edge.Gather(x, coarseRandom, random)                // sac.go:94
+				action = random                                     // sac.go:52
 			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:53
-				edge.Gather(x, coarseAct, act)             // sac.go:95
-				action = act                               // sac.go:53
+				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:54
+				edge.Gather(x, coarseAct, act)             // sac.go:91
+				action = act                               // sac.go:54
 			}
-			out := t.Env.Step(action) // sac.go:55
-			// sac.go:55
+			out := t.Env.Step(action) // sac.go:56
+			// sac.go:56
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // sac.go:57
+			obs = out.Obs // sac.go:58
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:122
+		obs2 := obs                          // sac.go:60
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:120
+		}
+		if t.Learner.NormalizeObs { // sac.go:133
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:134
+			edge.Gather(x, coarseFeatures, features)            // sac.go:134
+			edge.Fetch(x, coarseObservations, t.Learner.norm)   // sac.go:134
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (sac.go:35) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (sac.go:34) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		obs := edge.Gathered[rl.Obs](x, coarseObs) // sac.go:47
-		for range t.TrainEvery {                   // sac.go:48
+	for run.Next() { // sac.go:35
+		obs := edge.Gathered[rl.Obs](x, coarseObs) // sac.go:48
+		for range t.TrainEvery {                   // sac.go:49
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:50
-				random := edge.Gathered[rl.Tree](x, coarseRandom) // sac.go:98
-				action = random                                   // sac.go:51
+			if run.Steps() < t.LearningStarts { // sac.go:51
+				random := edge.Gathered[rl.Tree](x, coarseRandom) // sac.go:94
+				action = random                                   // sac.go:52
 			} else {
-				act := edge.Gathered[rl.Tree](x, coarseAct) // sac.go:95
-				action = act                                // sac.go:53
+				act := edge.Gathered[rl.Tree](x, coarseAct) // sac.go:91
+				action = act                                // sac.go:54
 			}
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // sac.go:55
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:56
-			obs = out.Obs                                                                             // sac.go:57
+			out := edge.Gathered[rl.Step](x, coarseOut)                                               // sac.go:56
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:57
+			obs = out.Obs                                                                             // sac.go:58
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			t.Learn(run)                                                 // sac.go:39
-			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:122
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			t.Learn(run)                                                 // sac.go:38
+			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:120
+		}
+		if t.Learner.NormalizeObs { // sac.go:133
+			features := edge.Gathered[rl.Tensor](x, coarseFeatures) // sac.go:134
+			t.Learner.norm.Update(features)                         // sac.go:134
+			edge.Publish(x, coarseObservations, t.Learner.norm)     // sac.go:134
 		}
 	}
 	return run.Err()

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -34,16 +33,18 @@ type Trainer struct {
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
-		t.Collect(run)
+		obs := t.Collect(run)
 		if run.Steps() >= t.LearningStarts {
 			t.Learn(run)
 		}
+		t.Learner.Observe(obs)
 	}
 	return run.Err()
 }
 
-// Collect steps every environment TrainEvery times, at random before anything was learnt.
-func (t *Trainer) Collect(run *rl.Run) {
+// Collect steps every environment TrainEvery times, at random before anything was learnt, and
+// returns what was observed last.
+func (t *Trainer) Collect(run *rl.Run) rl.Obs {
 	obs := t.Env.Obs()
 	for i := range t.TrainEvery {
 		var action rl.Tree
@@ -56,6 +57,7 @@ func (t *Trainer) Collect(run *rl.Run) {
 		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
 		obs = out.Obs
 	}
+	return obs
 }
 
 // Learn makes Updates updates of the critics, and one of the policy after every Delay of them.
@@ -73,14 +75,8 @@ func (t *Trainer) Learn(run *rl.Run) {
 }
 
 type (
-	// Transition is one step of every environment. Next is where it led, before any reset.
-	Transition struct {
-		Obs        rl.Obs
-		Action     rl.Tree
-		Reward     rl.Tensor `replay:"sum"`
-		Next       rl.Obs    `replay:"last"`
-		Terminated rl.Tensor `replay:"last"`
-	}
+	// Transition is one step of every environment.
+	Transition replay.Transition
 	// Judged reports an update of the critics, by row.
 	Judged struct{ Loss, Q rl.Tensor }
 	// Improved reports an update of the policy, by row. The temperature is learnt from the
@@ -105,6 +101,8 @@ type Learner struct {
 	improve                  *rl.Loss[rl.Obs, Improved]
 	warm                     *rl.Loss[rl.Tensor, rl.Tensor]
 	critics, policy, tempers *rl.Opt
+	norm                     *rl.Stats // of observations; nil without normalisation
+	features                 *rl.Func[rl.Obs, rl.Tensor]
 }
 
 // Judge makes update u of the critics.
@@ -129,6 +127,14 @@ func (l *Learner) Improve(run *rl.Run, u, d int, obs rl.Obs) {
 	run.Log("entropy", m.Entropy)
 }
 
+// Observe updates the statistics of observations, once an iteration and after learning, so that
+// acting and learning normalise alike.
+func (l *Learner) Observe(obs rl.Obs) {
+	if l.NormalizeObs {
+		l.norm.Update(l.features.Call(rl.Key{}, obs))
+	}
+}
+
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent {
 	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a rl.Tree) rl.Tree { return a })
@@ -136,16 +142,8 @@ func (t *Trainer) Agent() rl.Agent {
 
 // Config is SAC's settings. The defaults are those that MuJoCo's tasks are published with.
 type Config struct {
-	Envs           int   `default:"1" unit:"environments" range:"[1,)" doc:"environments stepped together"`
-	TrainEvery     int   `default:"1" unit:"steps" range:"[1,)" doc:"steps that every environment takes between updates"`
-	Updates        int   `default:"1" unit:"updates" range:"[1,)" doc:"updates of an iteration"`
-	Batch          int   `default:"256" unit:"rows" range:"[1,)" doc:"rows of an update"`
-	Buffer         int   `default:"1000000" unit:"rows" range:"[1,)" doc:"rows that are kept"`
-	LearningStarts int64 `default:"10000" unit:"steps" range:"[1,)" doc:"steps taken, at random, before the first update"`
-
+	replay.Experience
 	nn.Rate `defaults:"learning_rate=1e-3"`
-	Gamma   float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	NStep   int     `default:"1" unit:"steps" range:"[1,)" doc:"steps of a row: rewards that are added up before a value is asked for"`
 	Tau     float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
 	Delay   int     `default:"1" unit:"updates" range:"[1,)" doc:"updates of the critics after which the policy has as many"`
 	Critics int     `default:"2" unit:"critics" range:"[1,)" doc:"critics, of which the lowest value counts"`
@@ -154,15 +152,8 @@ type Config struct {
 	Alpha   float64 `default:"1" range:"(0,)" doc:"temperature, or where learning it starts: what a nat of entropy is worth"`
 	Entropy float64 `default:"0" doc:"target of the entropy in nats; 0 is minus the numbers of an action, or .89 of the most there is for a choice"`
 
+	nn.Standard
 	nn.Layers `defaults:"hidden=256,256 activation=relu"`
-}
-
-// Validate finds settings that do not go together.
-func (c *Config) Validate() error {
-	if rows := c.NStep * c.Envs; c.Buffer < rows || c.LearningStarts < int64(rows) {
-		return fmt.Errorf("n_step: a row of %d steps in each of %d environments needs a buffer and learning_starts of at least %d", c.NStep, c.Envs, rows)
-	}
-	return nil
 }
 
 // Algorithm is SAC for whoever runs it.
@@ -191,19 +182,23 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if spec.Agents > 1 {
 		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
 	}
-	torso, err := c.Torso(spec.Obs)
+	sees := c.Sees(spec.Obs)
+	torso, err := c.Torso(sees)
 	if err != nil {
 		return nil, err
 	}
-	critics, err := nn.NewCritics(c.Layers, spec.Obs, spec.Action, c.Critics)
+	critics, err := nn.NewCritics(c.Layers, sees, spec.Action, c.Critics)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, torso: torso, head: nn.NewSquashedHead(spec.Action), critics: critics}
+	n := &net{Config: *c, torso: torso, head: nn.NewSquashedHead(spec.Action), critics: critics, space: spec.Obs}
 	if err := n.target(spec); err != nil {
 		return nil, err
 	}
-	n.pi = rl.NewParams(s, "policy", func(c *rl.Ctx, sc *model.Scope) { n.policy(c, sc, rl.Obs{X: nn.Blank(c, spec.Obs)}) })
+	if c.NormalizeObs {
+		n.norm = rl.NewStats(s, "observations", c.ClipObs, nn.Width(spec.Obs))
+	}
+	n.pi = rl.NewParams(s, "policy", func(c *rl.Ctx, sc *model.Scope) { n.policy(c, sc, rl.Obs{X: nn.Blank(c, sees)}) })
 	n.alpha = rl.NewParams(s, "temperature", func(c *rl.Ctx, sc *model.Scope) { n.logAlpha(c, sc) })
 	n.fast = rl.NewParams(s, "critics", critics.Init)
 	n.slow = rl.NewParams(s, "target critics", critics.Init)
@@ -211,7 +206,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	return &Trainer{
 		Config: *c,
 		Env:    e,
-		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, replay.Options{NStep: c.NStep, Discount: c.Gamma}),
+		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, c.Options()),
 		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy), rl.NewFunc(s, "random", n.random)},
 		Learner: &Learner{
 			Config: *c, fast: n.fast, slow: n.slow,
@@ -221,6 +216,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 			critics: rl.NewOpt(s, "critics' adam", nn.Adam{}, n.fast),
 			policy:  rl.NewOpt(s, "policy's adam", nn.Adam{}, n.pi),
 			tempers: rl.NewOpt(s, "temperature's adam", nn.Adam{}, n.alpha),
+			norm:    n.norm, features: rl.NewFunc(s, "features", n.features),
 		},
 	}, nil
 }
@@ -232,8 +228,10 @@ type net struct {
 	head                  nn.Head
 	critics               nn.Critics
 	pi, fast, slow, alpha *rl.Params
-	entropy               float64 // its target
-	choices               bool    // actions are single choices
+	entropy               float64   // its target
+	choices               bool      // actions are single choices
+	space                 rl.Space  // of observations
+	norm                  *rl.Stats // of observations; nil without normalisation
 }
 
 // target sets what entropy the policy is to keep.
@@ -252,6 +250,18 @@ func (n *net) target(spec env.Spec) error {
 	return nil
 }
 
+func (n *net) features(_ *rl.Ctx, obs rl.Obs) rl.Tensor {
+	return rl.Wrap(nn.Features(n.space, obs.X))
+}
+
+// seen returns observations as the networks see them.
+func (n *net) seen(c *rl.Ctx, obs rl.Obs) rl.Obs {
+	if n.norm != nil {
+		obs.X = rl.One(rl.Wrap(n.norm.Norm(c, nn.Features(n.space, obs.X))))
+	}
+	return obs
+}
+
 func (n *net) policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) nn.Dist {
 	x := nn.Dense(c, sc.At("out"), n.torso.Apply(c, sc, obs.X), n.head.Units(), .01)
 	return n.head.Dist(c, sc, x, obs.Legal)
@@ -262,10 +272,12 @@ func (n *net) logAlpha(c *rl.Ctx, sc *model.Scope) *Node {
 }
 
 func (n *net) act(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.policy(c, c.Scope(n.pi), obs).Sample(c, "action")
+	return n.policy(c, c.Scope(n.pi), n.seen(c, obs)).Sample(c, "action")
 }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree { return n.policy(c, c.Scope(n.pi), obs).Mode() }
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.policy(c, c.Scope(n.pi), n.seen(c, obs)).Mode()
+}
 
 func (n *net) random(c *rl.Ctx, obs rl.Obs) rl.Tree {
 	return n.head.Uniform(c, "action", obs.X.At(0).Node().Shape().Dimensions[0], obs.Legal)
@@ -274,6 +286,7 @@ func (n *net) random(c *rl.Ctx, obs rl.Obs) rl.Tree {
 // worth returns what states are worth to the policy by critics, its entropy included, and the
 // entropy: in expectation over choices, or by a sample.
 func (n *net) worth(c *rl.Ctx, critics *rl.Params, obs rl.Obs, use string) (value, entropy *Node) {
+	obs = n.seen(c, obs)
 	pi := n.policy(c, c.Scope(n.pi), obs)
 	alpha := Exp(StopGradient(n.logAlpha(c, c.Scope(n.alpha))))
 	if n.choices {
@@ -291,14 +304,9 @@ func (n *net) worth(c *rl.Ctx, critics *rl.Params, obs rl.Obs, use string) (valu
 // worth.
 func (n *net) judge(c *rl.Ctx, s replay.Sample[Transition]) (loss, weight rl.Tensor, m Judged) {
 	next, _ := n.worth(c, n.slow, s.Data.Next, "next")
-	open := OneMinus(ConvertDType(s.Data.Terminated.Node(), dtypes.Float32))
-	goal := StopGradient(Add(s.Data.Reward.Node(), Mul(Mul(s.Discount.Node(), open), next)))
-	q := n.critics.Apply(c, c.Scope(n.fast), s.Data.Obs, s.Data.Action)
-	total := Square(Sub(q[0], goal))
-	for _, x := range q[1:] {
-		total = Add(total, Square(Sub(x, goal)))
-	}
-	return rl.Wrap(total), rl.Tensor{}, Judged{rl.Wrap(total), rl.Wrap(q[0])}
+	q := n.critics.Apply(c, c.Scope(n.fast), n.seen(c, s.Data.Obs), s.Data.Action)
+	loss = rl.Wrap(nn.SquaredErrors(q, nn.Goal(s.Data.Reward, s.Discount, s.Data.Terminated, next)))
+	return loss, rl.Tensor{}, Judged{loss, rl.Wrap(q[0])}
 }
 
 // improve returns the policy's loss: what states are worth to it, negated.

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -123,7 +124,7 @@ func TestUntrained(t *testing.T) {
 
 // TestRefused: settings that do not go together, and actions that SAC cannot take.
 func TestRefused(t *testing.T) {
-	c := sac.Config{Envs: 4, NStep: 3, Buffer: 11, LearningStarts: 100}
+	c := sac.Config{Experience: replay.Experience{Envs: 4, NStep: 3, Buffer: 11, LearningStarts: 100}}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "at least 12") {
 		t.Errorf("got %v", err)
 	}
