@@ -201,7 +201,8 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 	return out
 }
 
-// defined returns the functions that calls of algo.Define name.
+// defined returns the functions that calls of algo.Define name. It leaves out those that another of
+// them calls: an algorithm may be another one with settings of its own.
 func (x *interp) defined() (out []*types.Func) {
 	for _, f := range x.p.main.files {
 		eachCall(f, x.p.main.info, func(call *ast.CallExpr, fn *types.Func) {
@@ -212,7 +213,13 @@ func (x *interp) defined() (out []*types.Func) {
 			}
 		})
 	}
-	return out
+	called := map[*types.Func]bool{}
+	for _, built := range out {
+		if src, ok := x.p.funcs[built]; ok {
+			eachCall(src.decl, src.unit.info, func(_ *ast.CallExpr, fn *types.Func) { called[fn] = called[fn] || fn != built })
+		}
+	}
+	return slices.DeleteFunc(out, func(f *types.Func) bool { return called[f] })
 }
 
 // eachCall calls f with all calls of declared functions in a node.
