@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/algo/sac"
+	"github.com/weft-rl/weft/algo/td3"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
@@ -26,7 +27,7 @@ import (
 // Builtin returns what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
-		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm, sac.Algorithm},
+		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm, sac.Algorithm, td3.Algorithm, td3.DDPG},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}

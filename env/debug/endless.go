@@ -11,6 +11,7 @@ import (
 // EndlessOptions are the settings of Endless.
 type EndlessOptions struct {
 	Terminates bool `default:"false" doc:"end episodes for good after 8 steps, and not by a limit"`
+	Numbers    bool `default:"false" doc:"make an action a number from -1 to 1, and not a choice"`
 }
 
 // EndlessLength is the steps of an episode of Endless.
@@ -31,6 +32,9 @@ func (d endless) Spec() env.Spec {
 	s := env.Spec{
 		ID: "Endless-v0", Action: rl.Discrete{N: 2},
 		Obs: rl.Box{Low: []float64{0}, High: []float64{1}, Dims: []int{1}},
+	}
+	if d.Numbers {
+		s.Action = rl.Box{Low: []float64{-1}, High: []float64{1}, Dims: []int{1}}
 	}
 	if !d.Terminates {
 		s.Limit = EndlessLength
