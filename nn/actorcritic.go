@@ -59,9 +59,13 @@ func (a ActorCritic) Recall(c *rl.Ctx, sc *model.Scope, obs rl.Obs, memory rl.Te
 	if !a.Shared && a.Cell == nil {
 		v, _ = a.trunk(c, sc, "value", obs, memory)
 	}
-	out := Dense(c, sc.At("policy").At("out"), p, a.Head.Units(), .01)
-	pi = a.Head.Dist(c, sc.At("policy"), out, obs.Legal)
-	return pi, a.worth(c, sc, v), next
+	return a.policy(c, sc, p, obs), a.worth(c, sc, v), next
+}
+
+// Policy returns Apply's first result alone, and makes no parameters of the value function.
+func (a ActorCritic) Policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) Dist {
+	x, _ := a.trunk(c, sc, "policy", obs, rl.Tensor{})
+	return a.policy(c, sc, x, obs)
 }
 
 // Value returns Apply's second result alone: what bootstraps need.
@@ -73,6 +77,12 @@ func (a ActorCritic) Value(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
 func (a ActorCritic) Recalled(c *rl.Ctx, sc *model.Scope, obs rl.Obs, memory rl.Tensor) *Node {
 	v, _ := a.trunk(c, sc, "value", obs, memory)
 	return a.worth(c, sc, v)
+}
+
+// policy applies the last layer of the policy.
+func (a ActorCritic) policy(c *rl.Ctx, sc *model.Scope, x *Node, obs rl.Obs) Dist {
+	out := Dense(c, sc.At("policy").At("out"), x, a.Head.Units(), .01)
+	return a.Head.Dist(c, sc.At("policy"), out, obs.Legal)
 }
 
 // worth applies the last layer of the value function.
