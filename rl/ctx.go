@@ -119,6 +119,7 @@ func (c *Ctx) constant(t Tensor) *graph.Node {
 type draw struct {
 	use    string
 	n      int // numbers in a row
+	shared bool
 	handle graph.ParameterHandle
 }
 
@@ -131,13 +132,18 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	if len(dims) == 0 {
 		failf("draw %q needs a row axis", use)
 	}
+	return c.uniform(use, false, dims)
+}
+
+// uniform draws dims[1:] numbers for each of dims[0] rows, or for the one row that stands for all.
+func (c *Ctx) uniform(use string, shared bool, dims []int) *graph.Node {
 	use = c.part + use
 	n := 1
 	for _, d := range dims[1:] {
 		n *= d
 	}
 	if c.lower != nil {
-		return c.drawn(use, n, dims)
+		return c.drawn(use, n, shared, dims)
 	}
 	for _, d := range c.draws {
 		if d.use == use {
@@ -145,21 +151,21 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 		}
 	}
 	p := graph.Parameter(c.graph, "draw:"+use, shapes.Make(dtypes.Float32, dims...))
-	c.draws = append(c.draws, draw{use, n, p.GetParameterHandle()})
+	c.draws = append(c.draws, draw{use, n, shared, p.GetParameterHandle()})
 	return p
 }
 
 // Draws returns how many draws the graph function has made so far.
 func (c *Ctx) Draws() int { return len(c.draws) + len(c.used) }
 
-// drawn does what Uniform does inside a device program: the same integer arithmetic as graph
+// drawn does what uniform does inside a device program: the same integer arithmetic as graph
 // code.
-func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {
+func (c *Ctx) drawn(use string, n int, shared bool, dims []int) *graph.Node {
 	if slices.Contains(c.used, use) {
 		failf("random use %q is drawn twice in one graph function: give each draw its own name", use)
 	}
 	c.used = append(c.used, use)
-	k := c.key.forBatch(c.lead, dims[0]).graph(c.graph).use(use)
+	k := draw{shared: shared}.key(c.key, c.lead, dims[0]).graph(c.graph).use(use)
 	return graph.Reshape(c.lower.uniform(k, dims[0], max(n, 1)), dims...)
 }
 
@@ -176,7 +182,11 @@ func (c *Ctx) calling(k Key, lead int, build func()) {
 //
 //weft:draws
 func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
-	pair := c.Uniform(use, append(append([]int(nil), dims...), 2)...)
+	return normal(c.Uniform(use, append(append([]int(nil), dims...), 2)...))
+}
+
+// normal returns standard normal numbers of uniform ones, [..., 2], by the Box-Muller transform.
+func normal(pair *graph.Node) *graph.Node {
 	last := pair.Rank() - 1
 	u := graph.Split(pair, last, 2)
 	r := graph.Sqrt(graph.MulScalar(graph.Log(graph.Squeeze(u[0], last)), -2.0))
@@ -198,6 +208,15 @@ func (c *Ctx) Within(part string, f func()) {
 	c.part = outer + part + "/"
 	f()
 	c.part = outer
+}
+
+// key returns the key of the draw's numbers in a call by k on a batch of lead rows, where it has
+// rows rows: by their places among the rows of all replicas, or by row 0, which stands for all.
+func (d draw) key(k Key, lead, rows int) Key {
+	if d.shared {
+		return k.At(0)
+	}
+	return k.forBatch(lead, rows)
 }
 
 func (d draw) write(k Key, out []float32) { k.Use(d.use).fillUniform(out, d.n) }

@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -113,7 +114,7 @@ func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
 // placed fails if the loss draws for rows of which a replica does not know the places in the whole
 // batch: other numbers would be drawn than one learner draws.
 func (l *Loss[I, A]) placed(k Key, e *compiled[A], rows int) {
-	if !k.places(rows) && len(e.draws) > 0 {
+	if !k.places(rows) && slices.ContainsFunc(e.draws, func(d draw) bool { return !d.shared }) {
 		failf("loss %q draws random numbers for rows of a minibatch that several learners share out, which may be any of its rows: "+
 			"draw them before in a function of the whole batch, or use a policy with one learner", l.name)
 	}

@@ -217,7 +217,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		}
 	}
 	for i, d := range p.draws {
-		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
+		of := d.key(k, p.lead, p.shapes[d.handle].Dimensions[0])
 		if p.sendsDraw(d) {
 			d.write(of, Read[float32](args.draws[i]))
 			args.host[d.handle], sent = args.draws[i].val.flat, true

@@ -170,7 +170,7 @@ func (p *program) rowParams(leaves []Tensor, rows int) []int {
 		}
 	}
 	for _, d := range p.draws {
-		if n := p.shapes[d.handle].Dimensions[0]; n%rows == 0 {
+		if n := p.shapes[d.handle].Dimensions[0]; !d.shared && n%rows == 0 {
 			out[d.handle] = n / rows
 		}
 	}
