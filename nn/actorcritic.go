@@ -15,14 +15,17 @@ type Torso struct {
 	Space  rl.Space
 	Hidden []int
 	Act    Activation // none means tanh
+	Noise  Noise      // of dense layers
 }
 
 // Apply returns the features of observations x.
 func (t Torso) Apply(c *rl.Ctx, sc *model.Scope, x rl.Tree) *Node {
 	if rl.IsImage(t.Space) {
-		return NatureCNN.Apply(c, sc, x.Leaf("").Node())
+		cnn := NatureCNN
+		cnn.Noise = t.Noise
+		return cnn.Apply(c, sc, x.Leaf("").Node())
 	}
-	return MLP{Hidden: t.Hidden, Act: t.Act}.Apply(c, sc, Features(t.Space, x))
+	return MLP{Hidden: t.Hidden, Act: t.Act, Noise: t.Noise}.Apply(c, sc, Features(t.Space, x))
 }
 
 // ActorCritic is a policy over a space of actions and a value function, with

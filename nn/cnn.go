@@ -20,6 +20,7 @@ type CNN struct {
 	Units  int        // of the dense layer; 0 leaves it out and gives flat features
 	Act    Activation // none means relu
 	Gain   float64    // 0 means the square root of 2
+	Noise  Noise      // of the dense layer
 }
 
 // NatureCNN is the network of Mnih et al. (2015) for stacked Atari frames.
@@ -41,7 +42,7 @@ func (n CNN) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	if n.Units == 0 {
 		return x
 	}
-	return n.activate(Dense(c, sc.At("dense"), x, n.Units, or(n.Gain, math.Sqrt2)))
+	return n.activate(n.Noise.Dense(c, sc.At("dense"), x, n.Units, or(n.Gain, math.Sqrt2)))
 }
 
 func (n CNN) activate(x *Node) *Node {

@@ -32,9 +32,12 @@ func Dense(c *rl.Ctx, sc *model.Scope, x *Node, units int, gain float64) *Node {
 	if units < 1 {
 		rl.Failf("layer %s has %d units: it needs at least 1", sc.Scope(), units)
 	}
-	x = number(x)
-	w := Param(c, sc, "weights", Orthogonal(gain), lastDim(x), units)
-	return affine(x, w, Param(c, sc, "biases", Fill(0), units))
+	w, b := denseParams(c, sc, lastDim(x), units, gain)
+	return affine(number(x), w, b)
+}
+
+func denseParams(c *rl.Ctx, sc *model.Scope, in, units int, gain float64) (w, b *Node) {
+	return Param(c, sc, "weights", Orthogonal(gain), in, units), Param(c, sc, "biases", Fill(0), units)
 }
 
 // affine returns x w + b on the last axis. It is plain graph code: GoMLX's fused
@@ -56,18 +59,19 @@ type MLP struct {
 	Gain    float64    // of the hidden layers; 0 means the square root of 2
 	Out     int
 	OutGain float64 // 0 means 1; policies start well with .01
+	Noise   Noise   // of all layers
 }
 
 // Apply returns the network's output for x, [..., features].
 func (m MLP) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	act := or(m.Act, activation.TypeTanh)
 	for i, units := range m.Hidden {
-		x = activation.Apply(act, Dense(c, sc.At("hidden_%d", i), x, units, or(m.Gain, math.Sqrt2)))
+		x = activation.Apply(act, m.Noise.Dense(c, sc.At("hidden_%d", i), x, units, or(m.Gain, math.Sqrt2)))
 	}
 	if m.Out == 0 {
 		return number(x)
 	}
-	return Dense(c, sc.At("out"), x, m.Out, or(m.OutGain, 1))
+	return m.Noise.Dense(c, sc.At("out"), x, m.Out, or(m.OutGain, 1))
 }
 
 // or returns x, or the default where x is not set.
