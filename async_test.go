@@ -49,7 +49,7 @@ var asynchronous = []struct {
 			"envs=8", "train_every=4", "batch=64", "hidden=32", "learning_starts=1000", "learning_rate=3e-3", "gamma=0.5", "anneal=linear",
 			"target_every=256", "prioritised=true", "n_step=3",
 		}}, 15,
-		app.Job{Env: classic.CartPole, Preset: "double", Set: []string{"prioritised=true", "n_step=3"}},
+		app.Job{Env: classic.CartPole, Set: []string{"prioritised=true", "n_step=3"}},
 	},
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -188,7 +189,7 @@ func (c *command) trainLoop(ctx context.Context, l bench.LoopSpec, w bench.LoopW
 	if err != nil {
 		return err
 	}
-	preset := "default"
+	preset := cmp.Or(l.Preset, "default")
 	e, err := c.set.Environment(l.Env)
 	if l.Burn > 0 { // which has none
 		e, err, preset = burner(l.Burn, false), nil, ""

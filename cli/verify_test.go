@@ -114,6 +114,9 @@ func TestVerify(t *testing.T) {
 		{"impala --set envs=5 --set horizon=5 --set hidden=8", 9},
 		{"mappo --set envs=5 --set horizon=8 --set hidden=8", 9},
 		{"dqn --set envs=5 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8 --set prioritised=true --set n_step=2", 9},
+		{"c51 --set envs=5 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8 --set atoms=11", 9},
+		{"qrdqn --set envs=5 --set train_every=2 --set updates=2 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8", 9},
+		{"rainbow --set envs=5 --set train_every=2 --set updates=2 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8 --set atoms=11", 9},
 	} {
 		o := run(t.Context(), weft.Builtin(), append([]string{"verify"}, strings.Fields(c.args)...)...)
 		if want := fmt.Sprintf("all %d runs are equal\n", c.equal); o.code != 0 || !strings.HasSuffix(o.out, want) {

@@ -50,9 +50,9 @@ func (d Distributional) Mean(z *Node) *Node {
 }
 
 // Loss returns, row by row, how far predictions z are from reward + discount next, next being
-// predictions too, which are held fixed: the squared error of means, or Huber's from a delta on; the
-// divergence of probabilities; the quantile loss. size is what priorities go by: the absolute error
-// of means, otherwise the loss itself.
+// predictions too, which are held fixed: the squared error of means, or Huber's loss if delta is
+// not 0; the divergence of probabilities; the quantile loss. size is what priorities go by: the
+// absolute error of means, otherwise the loss itself.
 func (d Distributional) Loss(z, reward, discount, next *Node, delta float64) (loss, size *Node) {
 	switch d.Distribution {
 	case "categorical":

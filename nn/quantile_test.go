@@ -14,7 +14,8 @@ func TestQuantileHuber(t *testing.T) {
 	for _, c := range []struct {
 		delta, want float64
 	}{
-		// Errors of 0 are -2, .5, 3 with weights .75, .25, .25; of 1 they are -3, -.5, 2 with .25, .25, .75.
+		// Errors of 0 are -2, .5, 3 with weights .75, .25, .25; of 1 they are -3, -.5, 2 with .25,
+		// .25, .75.
 		{0, (1.5 + .125 + .75 + .75 + .125 + 1.5) / 3},
 		// Huber's losses of them are 1.5, .125, 2.5 and 2.5, .125, 1.5.
 		{1, (.75*1.5 + .25*.125 + .25*2.5 + .25*2.5 + .25*.125 + .75*1.5) / 3},

@@ -1,8 +1,10 @@
-// Package dqn is deep Q-learning (Mnih et al., 2015) and what has become usual
-// with it: double (van Hasselt et al., 2016) and dueling networks (Wang et al.,
-// 2016), prioritised replay (Schaul et al., 2016), rows of several steps, target
-// networks that are copied now and then or follow slowly. Where collectors and
-// the learner do not wait for each other, the prioritised loop is Ape-X.
+// Package dqn is deep Q-learning (Mnih et al., 2015) and what has become usual with it, each a
+// switch: double (van Hasselt et al., 2016) and dueling networks (Wang et al., 2016), prioritised
+// replay (Schaul et al., 2016), rows of several steps, target networks that are copied now and then
+// or follow slowly, distributions of returns in place of means (Bellemare et al., 2017; Dabney et
+// al., 2018), noisy layers (Fortunato et al., 2018). C51, QR-DQN and Rainbow (Hessel et al., 2018)
+// are this loop with other defaults, in family.go. Where collectors and the learner do not wait for
+// each other, the prioritised loop is Ape-X.
 package dqn
 
 import (
@@ -11,7 +13,6 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
@@ -164,7 +165,7 @@ type Config struct {
 	nn.Rate     `defaults:"learning_rate=2.5e-4"`
 	AdamEps     float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm float64 `default:"0" range:"[0,)" doc:"norm over all parameters to which gradients are clipped; 0 is no bound"`
-	Huber       float64 `default:"0" range:"[0,)" doc:"size of an error from which it counts linearly and no longer squared; 0 is always squared"`
+	Huber       float64 `default:"0" range:"[0,)" doc:"size of an error from which it counts linearly and no longer squared; 0 is always squared, or with quantiles never"`
 
 	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
 	NStep       int     `default:"1" unit:"steps" range:"[1,)" doc:"steps of a row: rewards that are added up before a value is asked for"`
@@ -177,17 +178,21 @@ type Config struct {
 
 	Double      bool    `default:"false" doc:"let the network choose the action whose value the target network gives"`
 	Dueling     bool    `default:"false" doc:"split values into that of the state and the actions' advantages"`
-	Prioritised bool    `default:"false" doc:"draw rows by the size of their errors"`
-	Alpha       float64 `default:"0.6" range:"[0,)" doc:"power of the error that a row's priority is"`
+	Prioritised bool    `default:"false" doc:"draw rows by the size of their errors, or with distributions by their losses"`
+	Alpha       float64 `default:"0.6" range:"[0,)" doc:"power of the error or loss that a row's priority is"`
 	Beta        float64 `default:"0.4" range:"[0,1]" doc:"how far unequal probabilities are corrected for at the start; fully at the end"`
 	PriorityEps float64 `default:"1e-3" range:"(0,)" doc:"added to errors, so that no row is forgotten"`
+
+	nn.Distributional
+	Noisy bool    `default:"false" doc:"explore by noise on the weights of dense layers, whose size is learnt; greedy actions have none"`
+	Sigma float64 `default:"0.5" range:"(0,)" doc:"size of that noise at the start, times the square root of a layer's inputs"`
 
 	nn.Layers `defaults:"hidden=120,84 activation=relu"`
 }
 
 // Validate finds settings that do not go together.
 func (c *Config) Validate() error {
-	var errs []error
+	errs := []error{c.Distributional.Validate()}
 	if rows := c.NStep * c.Envs; c.Buffer < rows {
 		errs = append(errs, fmt.Errorf("buffer: %d rows do not hold the %d steps of a row (n_step) in each of %d environments (envs)", c.Buffer, c.NStep, c.Envs))
 	}
@@ -198,12 +203,12 @@ func (c *Config) Validate() error {
 }
 
 // Algorithm is DQN for whoever runs it.
-var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritised", []algo.Preset{
-	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
+var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritised, noisy, distributional", []algo.Preset{
 	algo.For("CartPole-v1", 500_000, "Double DQN that stays where it gets: a long memory, a step size that ends at 0", func(c *Config) {
 		c.Double, c.Envs, c.TrainEvery, c.Updates, c.Buffer, c.LearningStarts = true, 8, 8, 8, 100_000, 2000
 		c.LearningRate, c.Anneal, c.TargetEvery, c.Exploration = 1e-3, "linear", 1024, .2
-	}).Named("double"),
+	}),
+	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}).Named("cleanrl"),
 	algo.ForKind(env.Control, 500_000, "CleanRL's recipe for classic control", func(*Config) {}),
 	algo.ForKind(env.Images, 10_000_000, "CleanRL's recipe for Atari, with a tenth of the memory", func(c *Config) {
 		c.TrainEvery, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 4, 32, 100_000, 80_000, 1000
@@ -220,15 +225,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := e.Spec()
-	if _, ok := spec.Action.(rl.Discrete); !ok {
-		return nil, fmt.Errorf("dqn compares single discrete actions, and those of %s are %s: take ppo", spec.ID, spec.Action)
-	}
-	q, err := newNet(s, "q", *c, spec)
+	q, err := newNet(s, "q", *c, e.Spec())
 	if err != nil {
 		return nil, err
 	}
-	target, err := newNet(s, "target", *c, spec)
+	target, err := newNet(s, "target", *c, e.Spec())
 	if err != nil {
 		return nil, err
 	}
@@ -242,111 +243,80 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		Env:     e,
 		Replay:  replay.NewTable[Transition](s, "replay", c.Buffer, how),
 		Actor:   &Actor{act: rl.NewFunc(s, "act", q.act), greedy: rl.NewFunc(s, "greedy", q.greedy)},
-		Learner: newLearner(s, q, target),
+		Learner: newLearner(s, *c, q, target),
 	}, nil
 }
 
-func newLearner(s *rl.Scope, q, target *net) *Learner {
-	c := q.Config
+func newLearner(s *rl.Scope, c Config, q, target *net) *Learner {
 	l := &Learner{Config: c, net: q, target: target}
 	l.opt = rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, q.params)
 	l.loss = rl.NewLoss(s, "td", l.lossGraph, q.params)
-	l.values = rl.NewFunc(s, "values", q.valuesGraph)
+	l.values = rl.NewFunc(s, "values", q.values)
 	return l
 }
 
-// net is the values of all actions.
+// net is what actions return, as a network predicts it.
 type net struct {
-	Config
-	params  *rl.Params
-	torso   nn.Torso
-	actions rl.Discrete
+	nn.Values
+	params *rl.Params
 }
 
 func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
-	torso, err := c.Torso(spec.Obs)
+	v, err := nn.NewValues(c.Layers, c.Distributional, spec.Obs, spec.Action)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w: take ppo or sac", spec.ID, err)
 	}
-	n := &net{Config: c, torso: torso, actions: spec.Action.(rl.Discrete)}
-	n.params = rl.NewParams(s, name, func(c *rl.Ctx, sc *model.Scope) {
-		n.forward(c, sc, rl.Obs{X: nn.Blank(c, spec.Obs)})
-	})
-	return n, nil
-}
-
-func (n *net) forward(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
-	x := n.torso.Apply(c, sc.At("torso"), obs.X)
-	q := nn.Dense(c, sc.At("out"), x, n.actions.N, 1)
-	if !n.Dueling {
-		return q
+	v.Dueling = c.Dueling
+	if c.Noisy {
+		v.Noise.Sigma = c.Sigma
 	}
-	v := nn.Dense(c, sc.At("value"), x, 1, 1)
-	return Add(v, Sub(q, ReduceAndKeep(q, ReduceMean, -1)))
+	return &net{v, rl.NewParams(s, name, v.Init)}, nil
 }
 
-// values returns those of all actions, [rows, actions].
-func (n *net) values(c *rl.Ctx, obs rl.Obs) *Node { return n.forward(c, c.Scope(n.params), obs) }
-
-// among returns the distribution over the legal actions by scores.
-func (n *net) among(scores *Node, obs rl.Obs) *nn.Discrete {
-	legal := rl.Tensor{}
-	if obs.Legal.Has("") {
-		legal = obs.Legal.Leaf("")
-	}
-	return nn.Categorical(scores, legal).From(n.actions.Start)
+// returns predicts what all actions return. noise names the draws of noisy layers.
+func (n *net) returns(c *rl.Ctx, obs rl.Obs, noise string) *Node {
+	return n.Apply(c, c.Scope(n.params), obs, noise)
 }
 
-// of returns the values of one action a row.
-func (n *net) of(q *Node, action rl.Tree) *Node {
-	a := SubScalar(action.Leaf("").Node(), n.actions.Start)
-	return ReduceSum(Mul(q, OneHot(a, n.actions.N, q.DType())), -1)
+func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
+	return rl.Wrap(n.Mean(n.returns(c, obs, "")))
 }
 
-func (n *net) valuesGraph(c *rl.Ctx, obs rl.Obs) rl.Tensor { return rl.Wrap(n.values(c, obs)) }
-
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.among(n.values(c, obs), obs).Mode()
-}
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree { return n.Best(n.returns(c, obs, ""), obs) }
 
 // act returns the best legal action, or with probability epsilon any legal one.
 func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
-	q := n.values(c, in.Obs)
-	best, any := n.among(q, in.Obs).Mode(), n.among(ZerosLike(q), in.Obs).Sample(c, "any")
-	u := c.Uniform("epsilon", q.Shape().Dimensions[0])
+	z := n.returns(c, in.Obs, "noise")
+	best, any := n.Best(z, in.Obs), n.Any(c, "any", z, in.Obs)
+	u := c.Uniform("epsilon", z.Shape().Dimensions[0])
 	explore := LessThan(u, in.Epsilon.Node())
 	return rl.One(rl.Wrap(Where(explore, any.Leaf("").Node(), best.Leaf("").Node())))
 }
 
-// lossGraph returns the error of one action's value against the reward and the best
-// value of where it led, by the target network. The best action there is the
-// target's, or with Double the network's own.
+// lossGraph returns how far the prediction for an action is from the reward and the prediction for
+// the best action where it led, by the target network. The best action there is the target's, or
+// with Double the network's own.
 func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metrics) {
 	s := b.Sample
 	d := s.Data
-	next := l.target.values(c, d.Next)
+	next := l.target.returns(c, d.Next, "noise")
 	chooser := next
 	if l.Double {
-		chooser = l.net.values(c, d.Next)
+		chooser = l.net.returns(c, d.Next, "choice")
 	}
-	reached := l.target.of(next, l.target.among(chooser, d.Next).Mode())
+	reached := l.target.Of(next, l.net.Best(chooser, d.Next))
 	open := OneMinus(ConvertDType(d.Terminated.Node(), dtypes.Float32))
-	goal := Add(d.Reward.Node(), Mul(Mul(s.Discount.Node(), open), reached))
 
-	q := l.net.of(l.net.values(c, d.Obs), d.Action)
-	td := Sub(q, StopGradient(goal))
-	x := Square(td)
-	if l.Huber > 0 {
-		x = nn.Huber(td, l.Huber)
-	}
+	z := l.net.Of(l.net.returns(c, d.Obs, "noise"), d.Action)
+	x, size := l.Loss(z, d.Reward.Node(), Mul(s.Discount.Node(), open), reached, l.Huber)
 	if l.Prioritised {
 		weight = rl.Wrap(Pow(s.Prob.Node(), Neg(b.Beta.Node())))
 	}
-	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.priority(td)), Loss: rl.Wrap(x), Q: rl.Wrap(q)}
+	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.priority(size)), Loss: rl.Wrap(x), Q: rl.Wrap(l.net.Mean(z))}
 }
 
 // priority returns what a row's probability of being drawn will be proportional to.
-func (l *Learner) priority(td *Node) *Node {
-	size := AddScalar(Abs(td), l.PriorityEps)
+func (l *Learner) priority(size *Node) *Node {
+	size = AddScalar(size, l.PriorityEps)
 	return Pow(size, ConstAs(size, l.Alpha))
 }

@@ -1,14 +1,17 @@
 package dqn_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -32,14 +35,55 @@ func TestSmallTasks(t *testing.T) {
 		{Name: "all of it", Env: debug.Identity, Set: fast("double=true", "dueling=true", "prioritised=true", "n_step=3"), Steps: steps, Want: 15.9},
 		{Name: "one environment", Env: debug.Identity, Set: alike("envs=1", "train_every=10", "target_every=500"), Steps: steps, Want: 15.9},
 		{Name: "masked", Env: debug.Masked, Set: fast("double=true"), Steps: steps, Want: 15.5},
+		{Name: "categorical", Env: debug.Identity, Set: fast("distribution=categorical", "v_min=0", "v_max=2.5", "atoms=21"), Steps: steps, Want: 15.9},
+		{Name: "quantiles", Env: debug.Identity, Set: fast("distribution=quantile", "quantiles=8", "huber=1"), Steps: steps, Want: 15.9},
+		{Name: "noisy", Env: debug.Identity, Set: fast("noisy=true", "epsilon_start=0", "epsilon_end=0"), Steps: steps, Want: 15.9},
+		{Name: "masked, categorical", Env: debug.Masked, Set: fast("double=true", "distribution=categorical", "v_min=0", "v_max=2.5", "atoms=21"), Steps: steps, Want: 15.5},
+		{Name: "masked, quantiles", Env: debug.Masked, Set: fast("distribution=quantile", "quantiles=8"), Steps: steps, Want: 15.5},
+		{Name: "masked, noisy", Env: debug.Masked, Set: fast("noisy=true", "dueling=true", "epsilon_start=0", "epsilon_end=0"), Steps: steps, Want: 15.5},
 		{Name: "host", Env: debug.Host, Set: fast(), Steps: steps, Want: 15.9},
 	})
+}
+
+// TestFamily: the algorithms by other names solve a small task, two with few settings beside their
+// defaults.
+func TestFamily(t *testing.T) {
+	set := []string{"envs=8", "train_every=4", "batch=64", "hidden=32", "learning_starts=1000", "target_every=256", "learning_rate=3e-3", "gamma=0.5", "anneal=linear"}
+	for _, a := range []algo.Algorithm{dqn.C51, dqn.QRDQN, dqn.Rainbow} {
+		more := set
+		if a.Name != "qrdqn" {
+			more = append(slices.Clone(set), "v_min=0", "v_max=2.5", "atoms=21")
+		}
+		t.Run(a.Name, func(t *testing.T) {
+			algotest.Solve(t, a, []algotest.Task{{Name: "identity", Env: debug.Identity, Set: more, Steps: 16_000, Want: 15.9}})
+		})
+	}
+}
+
+// TestNoise: while acting all environments that see the same have the same noise, which another key
+// changes; greedy actions and values have none.
+func TestNoise(t *testing.T) {
+	x := algotest.Trained(t, dqn.Rainbow, debug.Endless, nil, 0, "envs=64", "sigma=2").(*dqn.Trainer)
+	obs, zero := rl.Map(x.Env.Obs(), rl.Zero), rl.Scalar(0)
+	acts, greedy := map[int32]int{}, map[int32]int{}
+	for i := range 50 {
+		a := rl.Read[int32](x.Actor.Act(rl.NewKey(uint64(i)), dqn.ActIn{Obs: obs, Epsilon: zero}).Leaf(""))
+		if slices.Min(a) != slices.Max(a) {
+			t.Fatalf("environments that see the same do %v", a)
+		}
+		best, _ := x.Agent().Act(rl.NewKey(uint64(i)), obs, rl.Tree{}, true)
+		acts[a[0]]++
+		greedy[rl.Read[int32](best.Leaf(""))[0]]++
+	}
+	if len(acts) < 2 || len(greedy) != 1 {
+		t.Errorf("actions with noise %v, greedy ones %v", acts, greedy)
+	}
 }
 
 // TestCartPole: some tens of thousands of steps are far above chance, which is 22.
 func TestCartPole(t *testing.T) {
 	t.Parallel()
-	got := algotest.Greedy(t, app.Job{Algorithm: dqn.Algorithm, Env: classic.CartPole, Preset: "double", Steps: 60_000})
+	got := algotest.Greedy(t, app.Job{Algorithm: dqn.Algorithm, Env: classic.CartPole, Steps: 60_000})
 	if got < 150 {
 		t.Errorf("greedy return %.1f, want 150", got)
 	}
@@ -60,11 +104,15 @@ func TestBootstrap(t *testing.T) {
 		{"end", true, "n_step=1", 1 / (1 - .9*7/8)},
 		{"limit, three steps", false, "n_step=3", 10},
 		{"limit, prioritised", false, "prioritised=true", 10},
+		{"limit, categorical", false, "distribution=categorical v_min=0 v_max=12 atoms=25", 10},
+		{"end, categorical", true, "distribution=categorical v_min=0 v_max=12 atoms=25", 1 / (1 - .9*7/8)},
+		{"limit, quantiles", false, "distribution=quantile quantiles=5 huber=1", 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			x := algotest.Trained(t, dqn.Algorithm, debug.Endless, &debug.EndlessOptions{Terminates: c.terminates}, 24_000,
-				"gamma=0.9", "learning_rate=1e-2", "anneal=linear", "hidden=8", "envs=8", "train_every=4", "batch=64", "learning_starts=200", "target_every=64", c.set).(*dqn.Trainer)
+			set := append(strings.Fields(c.set),
+				"gamma=0.9", "learning_rate=1e-2", "anneal=linear", "hidden=8", "envs=8", "train_every=4", "batch=64", "learning_starts=200", "target_every=64")
+			x := algotest.Trained(t, dqn.Algorithm, debug.Endless, &debug.EndlessOptions{Terminates: c.terminates}, 24_000, set...).(*dqn.Trainer)
 			algotest.Near(t, "value", value(x), c.want, .3)
 		})
 	}
@@ -125,6 +173,10 @@ func TestRefused(t *testing.T) {
 	if c.Validate() == nil {
 		t.Error("learning before there is a row was accepted")
 	}
+	c = dqn.Config{Envs: 1, NStep: 1, Buffer: 100, LearningStarts: 100, Distributional: nn.Distributional{Distribution: "categorical", VMin: 1, VMax: 1}}
+	if c.Validate() == nil {
+		t.Error("atoms that are all the same were accepted")
+	}
 	_, err := app.Train(t.Context(), app.Job{Algorithm: dqn.Algorithm, Env: classic.Pendulum, Steps: 100})
 	if err == nil {
 		t.Error("continuous actions were accepted")
@@ -142,6 +194,7 @@ func TestRefused(t *testing.T) {
 func TestResume(t *testing.T) {
 	for name, set := range map[string][]string{
 		"uniform":     {"buffer=200"},
+		"rainbow":     {"buffer=200", "distribution=categorical", "noisy=true", "dueling=true", "prioritised=true", "double=true"},
 		"prioritised": {"buffer=10000", "prioritised=true", "n_step=3", "double=true"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,67 +26,67 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
-		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
-		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "dqn.go:122", Given: true},
-		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:123"},
-		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
-		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
-		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "dqn.go:70"},
+		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
+		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "dqn.go:123", Given: true},
+		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:124"},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67"},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67"},
+		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "dqn.go:71"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (dqn.go:36) for the fragments
+// trainCentralWorker is (*Trainer).Train (dqn.go:37) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := t.Env.Obs()                              // dqn.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		for i := range t.TrainEvery {                   // dqn.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
-			out := t.Env.Step(action)                                     // dqn.go:52
-			// dqn.go:53
+	for run.Next() { // dqn.go:38
+		obs := t.Env.Obs()                              // dqn.go:49
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		for i := range t.TrainEvery {                   // dqn.go:51
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
+			out := t.Env.Step(action)                                     // dqn.go:53
+			// dqn.go:54
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // dqn.go:54
+			obs = out.Obs // dqn.go:55
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:39
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:61
-			for u := range t.Updates {                  // dqn.go:62
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:63
-				b := Batch{s, beta}                                               // dqn.go:64
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // dqn.go:122
-				edge.Reduce(x, centralG, g)                                       // dqn.go:122
-				edge.Fetch(x, centralQ, t.Learner.net.params)                     // dqn.go:123
-				run.Log("loss/td", m.Loss)                                        // dqn.go:124
-				run.Log("q", m.Q)                                                 // dqn.go:125
-				priority := m.Priority                                            // dqn.go:126
-				if t.Prioritised {                                                // dqn.go:65
-					// dqn.go:66
+		if run.Steps() >= t.LearningStarts { // dqn.go:40
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:62
+			for u := range t.Updates {                  // dqn.go:63
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:64
+				b := Batch{s, beta}                                               // dqn.go:65
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // dqn.go:123
+				edge.Reduce(x, centralG, g)                                       // dqn.go:123
+				edge.Fetch(x, centralQ, t.Learner.net.params)                     // dqn.go:124
+				run.Log("loss/td", m.Loss)                                        // dqn.go:125
+				run.Log("q", m.Q)                                                 // dqn.go:126
+				priority := m.Priority                                            // dqn.go:127
+				if t.Prioritised {                                                // dqn.go:66
+					// dqn.go:67
 					t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:69
-				edge.Fetch(x, centralTarget, t.Learner.target.params) // dqn.go:70
+			if run.Every(t.TargetEvery) { // dqn.go:70
+				edge.Fetch(x, centralTarget, t.Learner.target.params) // dqn.go:71
 			}
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (dqn.go:36) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (dqn.go:37) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		run.Log("epsilon", epsilon)                     // dqn.go:56
-		if run.Steps() >= t.LearningStarts {            // dqn.go:39
-			for range t.Updates { // dqn.go:62
-				g := edge.Reduced(x, centralG)                            // dqn.go:122
-				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // dqn.go:123
-				edge.Publish(x, centralQ, t.Learner.net.params)           // dqn.go:123
+	for run.Next() { // dqn.go:38
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		run.Log("epsilon", epsilon)                     // dqn.go:57
+		if run.Steps() >= t.LearningStarts {            // dqn.go:40
+			for range t.Updates { // dqn.go:63
+				g := edge.Reduced(x, centralG)                            // dqn.go:123
+				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // dqn.go:124
+				edge.Publish(x, centralQ, t.Learner.net.params)           // dqn.go:124
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:69
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
-				edge.Publish(x, centralTarget, t.Learner.target.params)    // dqn.go:70
+			if run.Every(t.TargetEvery) { // dqn.go:70
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:71
+				edge.Publish(x, centralTarget, t.Learner.target.params)    // dqn.go:71
 			}
 		}
 	}

@@ -23,51 +23,51 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:48"},
-		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:106"},
-		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:52"},
-		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "dqn.go:123"},
+		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
+		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:107"},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:53"},
+		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "dqn.go:124"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (dqn.go:36) for the fragments
+// trainCoarseCollector is (*Trainer).Train (dqn.go:37) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := t.Env.Obs()                              // dqn.go:48
-		edge.Gather(x, coarseObs, obs)                  // dqn.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		for i := range t.TrainEvery {                   // dqn.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
-			edge.Gather(x, coarseAction, action)                          // dqn.go:106
-			out := t.Env.Step(action)                                     // dqn.go:52
-			// dqn.go:52
+	for run.Next() { // dqn.go:38
+		obs := t.Env.Obs()                              // dqn.go:49
+		edge.Gather(x, coarseObs, obs)                  // dqn.go:49
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		for i := range t.TrainEvery {                   // dqn.go:51
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
+			edge.Gather(x, coarseAction, action)                          // dqn.go:107
+			out := t.Env.Step(action)                                     // dqn.go:53
+			// dqn.go:53
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // dqn.go:54
+			obs = out.Obs // dqn.go:55
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:39
-			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:123
+		if run.Steps() >= t.LearningStarts { // dqn.go:40
+			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:124
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (dqn.go:36) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (dqn.go:37) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		for range t.TrainEvery {                        // dqn.go:50
-			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // dqn.go:106
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // dqn.go:52
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
-			obs = out.Obs                                                                             // dqn.go:54
+	for run.Next() { // dqn.go:38
+		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:49
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		for range t.TrainEvery {                        // dqn.go:51
+			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // dqn.go:107
+			out := edge.Gathered[rl.Step](x, coarseOut)                                               // dqn.go:53
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
+			obs = out.Obs                                                                             // dqn.go:55
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:56
-		if run.Steps() >= t.LearningStarts { // dqn.go:39
-			t.Learn(run)                                   // dqn.go:40
-			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:123
+		run.Log("epsilon", epsilon)          // dqn.go:57
+		if run.Steps() >= t.LearningStarts { // dqn.go:40
+			t.Learn(run)                                   // dqn.go:41
+			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:124
 		}
 	}
 	return run.Err()

@@ -22,44 +22,44 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:48"},
-		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:106"},
-		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:52"},
+		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:107"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:53"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (dqn.go:36) for the fragment
+// trainFineEnvironment is (*Trainer).Train (dqn.go:37) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := t.Env.Obs()           // dqn.go:48
-		edge.Gather(x, fineObs, obs) // dqn.go:48
-		for range t.TrainEvery {     // dqn.go:50
-			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:106
-			out := t.Env.Step(action)                        // dqn.go:52
-			// dqn.go:52
+	for run.Next() { // dqn.go:38
+		obs := t.Env.Obs()           // dqn.go:49
+		edge.Gather(x, fineObs, obs) // dqn.go:49
+		for range t.TrainEvery {     // dqn.go:51
+			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:107
+			out := t.Env.Step(action)                        // dqn.go:53
+			// dqn.go:53
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (dqn.go:36) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (dqn.go:37) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		for i := range t.TrainEvery {                   // dqn.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})                             // dqn.go:51
-			edge.Scatter(x, fineAction, action)                                                       // dqn.go:106
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // dqn.go:52
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
-			obs = out.Obs                                                                             // dqn.go:54
+	for run.Next() { // dqn.go:38
+		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:49
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		for i := range t.TrainEvery {                   // dqn.go:51
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})                             // dqn.go:52
+			edge.Scatter(x, fineAction, action)                                                       // dqn.go:107
+			out := edge.Gathered[rl.Step](x, fineOut)                                                 // dqn.go:53
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
+			obs = out.Obs                                                                             // dqn.go:55
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:56
-		if run.Steps() >= t.LearningStarts { // dqn.go:39
-			t.Learn(run) // dqn.go:40
+		run.Log("epsilon", epsilon)          // dqn.go:57
+		if run.Steps() >= t.LearningStarts { // dqn.go:40
+			t.Learn(run) // dqn.go:41
 		}
 	}
 	return run.Err()

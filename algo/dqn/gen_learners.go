@@ -23,45 +23,45 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:123"},
-		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
-		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:124"},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67"},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (dqn.go:36) for the fragments
+// trainLearnersLearner is (*Trainer).Train (dqn.go:37) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:37
-		obs := t.Env.Obs()                              // dqn.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
-		for i := range t.TrainEvery {                   // dqn.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
-			out := t.Env.Step(action)                                     // dqn.go:52
-			// dqn.go:53
+	for run.Next() { // dqn.go:38
+		obs := t.Env.Obs()                              // dqn.go:49
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
+		for i := range t.TrainEvery {                   // dqn.go:51
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
+			out := t.Env.Step(action)                                     // dqn.go:53
+			// dqn.go:54
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // dqn.go:54
+			obs = out.Obs // dqn.go:55
 		}
-		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:56
-		if run.Steps() >= t.LearningStarts {     // dqn.go:39
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:61
-			for u := range t.Updates {                  // dqn.go:62
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:63
-				b := Batch{s, beta}                                                                     // dqn.go:64
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:122
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:123
-				run.Log("loss/td", m.Loss)                                                              // dqn.go:124
-				run.Log("q", m.Q)                                                                       // dqn.go:125
-				priority := m.Priority                                                                  // dqn.go:126
-				if t.Prioritised {                                                                      // dqn.go:65
-					// dqn.go:66
+		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:57
+		if run.Steps() >= t.LearningStarts {     // dqn.go:40
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:62
+			for u := range t.Updates {                  // dqn.go:63
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:64
+				b := Batch{s, beta}                                                                     // dqn.go:65
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:123
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:124
+				run.Log("loss/td", m.Loss)                                                              // dqn.go:125
+				run.Log("q", m.Q)                                                                       // dqn.go:126
+				priority := m.Priority                                                                  // dqn.go:127
+				if t.Prioritised {                                                                      // dqn.go:66
+					// dqn.go:67
 					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:69
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
+			if run.Every(t.TargetEvery) { // dqn.go:70
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:71
 			}
 		}
 	}

@@ -7,36 +7,36 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (dqn.go:36) as a device
+// trainLowered is one iteration of (*Trainer).Train (dqn.go:37) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                             // dqn.go:48
-	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:49
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:50
-		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon})                     // dqn.go:51
-		out := t.Env.Step(action)                                                                 // dqn.go:52
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
-		obs = out.Obs                                                                             // dqn.go:54
+	obs := t.Env.Obs()                                                                             // dqn.go:49
+	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:50
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:51
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon})                     // dqn.go:52
+		out := t.Env.Step(action)                                                                 // dqn.go:53
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
+		obs = out.Obs                                                                             // dqn.go:55
 	})
-	run.Log("epsilon", epsilon)                                                                                       // dqn.go:56
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:39
-		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:61
-		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:62
-			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:63
-			b := Batch{s, beta}                                         // dqn.go:64
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:122
-			// dqn.go:123
+	run.Log("epsilon", epsilon)                                                                                       // dqn.go:57
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:40
+		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:62
+		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:63
+			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:64
+			b := Batch{s, beta}                                         // dqn.go:65
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:123
+			// dqn.go:124
 			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/td", m.Loss) // dqn.go:124
-			run.Log("q", m.Q)          // dqn.go:125
-			priority := m.Priority     // dqn.go:126
-			if t.Prioritised {         // dqn.go:65
-				t.Replay.Prioritise(s.Index, priority) // dqn.go:66
+			run.Log("loss/td", m.Loss) // dqn.go:125
+			run.Log("q", m.Q)          // dqn.go:126
+			priority := m.Priority     // dqn.go:127
+			if t.Prioritised {         // dqn.go:66
+				t.Replay.Prioritise(s.Index, priority) // dqn.go:67
 			}
 		})
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:69
-			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:70
+			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:71
 		}, nil)
 	}, nil)
 }

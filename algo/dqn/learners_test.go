@@ -66,16 +66,23 @@ func (t *byParts) update(run *rl.Run, u int, b Batch) rl.Tensor {
 }
 
 // TestLearners: replicated learners, with and without a server, end in the bits of
-// the loop that sums by parts.
+// the loop that sums by parts; also where layers are noisy, whose noise is one for all of them.
 func TestLearners(t *testing.T) {
+	t.Run("means", func(t *testing.T) { testLearners(t, []int{2, 3, 5, 8}) })
+	t.Run("noisy distributions", func(t *testing.T) {
+		testLearners(t, []int{2, 5}, "distribution=categorical", "atoms=11", "dueling=true", "noisy=true", "epsilon_start=0", "epsilon_end=0")
+	})
+}
+
+func testLearners(t *testing.T, learners []int, more ...string) {
 	train := func(t *testing.T, a algo.Algorithm, d plan.Deployment) app.Result {
 		t.Helper()
 		r, err := app.Train(t.Context(), app.Job{
 			Algorithm: a, Env: classic.CartPole, Steps: 20 * 22, Seed: 1, Deployment: d,
-			Set: []string{
+			Set: append(more,
 				"envs=11", "train_every=2", "updates=2", "batch=32", "learning_starts=110", "buffer=500", "n_step=2", "prioritised=true",
 				"double=true", "target_every=88", "hidden=16", "learning_rate=1e-3",
-			},
+			),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -83,8 +90,8 @@ func TestLearners(t *testing.T) {
 		return r
 	}
 	plain := train(t, Algorithm, plan.Deployment{})
-	for _, k := range []int{2, 3, 5, 8} {
-		parts := algo.Define("dqn", "", nil, func(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	for _, k := range learners {
+		parts := algo.Define("dqn", "", Algorithm.Presets, func(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 			x, err := build(s, make, c)
 			if err != nil {
 				return nil, err

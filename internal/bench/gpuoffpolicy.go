@@ -59,7 +59,8 @@ func (s TableSpec) of() Case {
 // loop returns the recipe for Weft.
 func (s TableSpec) loop() LoopSpec {
 	world := map[string]string{"dqn": "CartPole-v1", "sac": "Pendulum-v1"}[s.Algorithm]
-	return LoopSpec{Algorithm: s.Algorithm, Env: world, Set: append(
+	preset := map[string]string{"dqn": "cleanrl"}[s.Algorithm] // which is what the peers do
+	return LoopSpec{Algorithm: s.Algorithm, Env: world, Preset: preset, Set: append(
 		tableSettings(s.Envs, s.Every, s.Envs*s.Every, s.Batch, s.Buffer, s.Hidden), fmt.Sprint("updates=", s.Updates))}
 }
 

@@ -36,6 +36,7 @@ type LoopSpec struct {
 	Env       string   // id
 	Options   []string // of the environment, key=value
 	Burn      int      // us that a step of each environment computes on the host; then Env does not matter
+	Preset    string   // of the algorithm; "" is the default
 	Set       []string // of the algorithm, key=value
 }
 

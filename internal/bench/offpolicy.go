@@ -30,6 +30,7 @@ type OffPolicySpec struct {
 	Batch     int    `json:"batch"`
 	Buffer    int    `json:"buffer"`
 	Hidden    []int  `json:"hidden"`
+	Preset    string `json:"-"` // of Weft's algorithm, but for what is said here; "" is the default
 	Library   bool   `json:"-"` // the environment's library is a package of the peers' interpreter
 }
 
@@ -44,7 +45,7 @@ func offPolicyCases(quick bool) []Case {
 	sac, td3 := cheetah, cheetah
 	sac.Algorithm, td3.Algorithm = "sac", "td3"
 	dqn := OffPolicySpec{
-		Algorithm: "dqn", Env: "CartPole-v1", Steps: 10, Every: 10, Starts: starts, Batch: 128, Buffer: 10_000, Hidden: []int{120, 84},
+		Algorithm: "dqn", Env: "CartPole-v1", Steps: 10, Every: 10, Starts: starts, Batch: 128, Buffer: 10_000, Hidden: []int{120, 84}, Preset: "cleanrl",
 	}
 	return []Case{sac.of("2x256"), td3.of("2x256"), dqn.of("120x84")}
 }
@@ -77,7 +78,7 @@ func offPolicyContenders(ctx context.Context, o Options) (field, error) {
 	}
 	weft := &inProcess{label: Label{Name: "weft", Path: "train"}, make: func(ctx context.Context, c Case) (program, error) {
 		s := c.Spec.(OffPolicySpec)
-		l := LoopSpec{Algorithm: s.Algorithm, Env: s.Env, Set: tableSettings(1, s.Every, s.Starts, s.Batch, s.Buffer, s.Hidden)}
+		l := LoopSpec{Algorithm: s.Algorithm, Env: s.Env, Preset: s.Preset, Set: tableSettings(1, s.Every, s.Starts, s.Batch, s.Buffer, s.Hidden)}
 		if s.Library {
 			l.Options = []string{"python=" + o.Python}
 		}
