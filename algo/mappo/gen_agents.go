@@ -22,9 +22,9 @@ var genAgents = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainAgentsEnvironment), edge.Of(trainAgentsAgent)},
 	Edges: []plan.Edge{
-		agentsObs:   {Name: "obs", Operator: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Often: "iteration", Node: 1, Pos: "mappo.go:59"},
-		agentsMoves: {Name: "moves", Operator: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Often: "iteration x t.Horizon", Node: 4, Pos: "mappo.go:166"},
-		agentsOut:   {Name: "out", Operator: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "mappo.go:67"},
+		agentsObs:   {Name: "obs", Operator: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Often: "iteration", Node: 1, Pos: "mappo.go:56"},
+		agentsMoves: {Name: "moves", Operator: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Often: "iteration x t.Horizon", Node: 4, Pos: "mappo.go:163"},
+		agentsOut:   {Name: "out", Operator: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "mappo.go:64"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		if member >= len(t.Roles) {
@@ -34,52 +34,52 @@ var genAgents = edge.Grouping{
 	}),
 }
 
-// trainAgentsEnvironment is (*Trainer).Train (mappo.go:45) for the fragment
+// trainAgentsEnvironment is (*Trainer).Train (mappo.go:42) for the fragment
 // environment.
 func trainAgentsEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:46
-		obs := t.Env.Obs()              // mappo.go:59
-		edge.Scatter(x, agentsObs, obs) // mappo.go:59
-		for range t.Horizon {           // mappo.go:60
-			moves := edge.Gathered[[]rl.Tree](x, agentsMoves) // mappo.go:166
-			out := t.Env.Step(moves)                          // mappo.go:67
-			edge.Send(x, agentsOut, out)                      // mappo.go:67
+	for run.Next() { // mappo.go:43
+		obs := t.Env.Obs()              // mappo.go:56
+		edge.Scatter(x, agentsObs, obs) // mappo.go:56
+		for range t.Horizon {           // mappo.go:57
+			moves := edge.Gathered[[]rl.Tree](x, agentsMoves) // mappo.go:163
+			out := t.Env.Step(moves)                          // mappo.go:64
+			edge.Send(x, agentsOut, out)                      // mappo.go:64
 		}
 	}
 	return run.Err()
 }
 
-// trainAgentsAgent is (*Trainer).Train (mappo.go:45) for the fragments actor,
+// trainAgentsAgent is (*Trainer).Train (mappo.go:42) for the fragments actor,
 // replay, gradient and apply, replicated over agents.
 func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:46
-		obs := edge.Scattered[[]rl.Obs](x, agentsObs) // mappo.go:59
-		for i := range t.Horizon {                    // mappo.go:60
-			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
-			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
-			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:63
-				r := t.Roles[j]                                  // mappo.go:63
-				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
-				acts[j] = act                                    // mappo.go:64
-				moves[j] = acts[j].Action                        // mappo.go:65
+	for run.Next() { // mappo.go:43
+		obs := edge.Scattered[[]rl.Obs](x, agentsObs) // mappo.go:56
+		for i := range t.Horizon {                    // mappo.go:57
+			acts := make([]ActOut, len(t.Roles))   // mappo.go:58
+			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:59
+			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:60
+				r := t.Roles[j]                                  // mappo.go:60
+				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:61
+				acts[j] = act                                    // mappo.go:61
+				moves[j] = acts[j].Action                        // mappo.go:62
 			}
-			edge.Gather(x, agentsMoves, moves)        // mappo.go:166
-			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:67
-			for j := x.Lo; j < x.Hi; j++ {            // mappo.go:68
-				r := t.Roles[j]                                                                                  // mappo.go:68
-				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
-				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
+			edge.Gather(x, agentsMoves, moves)        // mappo.go:163
+			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:64
+			for j := x.Lo; j < x.Hi; j++ {            // mappo.go:65
+				r := t.Roles[j]                                                                                  // mappo.go:65
+				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:66
+				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:67
 			}
-			seen2 := seen(out) // mappo.go:72
-			obs = seen2        // mappo.go:72
+			seen2 := seen(out) // mappo.go:69
+			obs = seen2        // mappo.go:69
 		}
-		obs2 := obs                    // mappo.go:74
-		for j := x.Lo; j < x.Hi; j++ { // mappo.go:48
-			r := t.Roles[j]                           // mappo.go:48
-			drain := r.Rollout.Drain()                // mappo.go:49
-			last := r.Actor.Last(obs2[j])             // mappo.go:49
-			batch := Batch{drain, last}               // mappo.go:49
-			r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
+		obs2 := obs                    // mappo.go:71
+		for j := x.Lo; j < x.Hi; j++ { // mappo.go:45
+			r := t.Roles[j]                           // mappo.go:45
+			drain := r.Rollout.Drain()                // mappo.go:46
+			last := r.Actor.Last(obs2[j])             // mappo.go:46
+			batch := Batch{drain, last}               // mappo.go:46
+			r.Learner.Learn(run.At("role", j), batch) // mappo.go:47
 		}
 	}
 	return run.Err()

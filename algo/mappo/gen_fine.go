@@ -23,93 +23,93 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs:   {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "mappo.go:59"},
-		fineMoves: {Name: "moves", Operator: "scatter", From: "learner", To: "environment", Type: "[]rl.Tree", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "mappo.go:166"},
-		fineOut:   {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "mappo.go:67"},
+		fineObs:   {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "mappo.go:56"},
+		fineMoves: {Name: "moves", Operator: "scatter", From: "learner", To: "environment", Type: "[]rl.Tree", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "mappo.go:163"},
+		fineOut:   {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "mappo.go:64"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (mappo.go:45) for the fragment
+// trainFineEnvironment is (*Trainer).Train (mappo.go:42) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:46
-		obs := t.Env.Obs()           // mappo.go:59
-		edge.Gather(x, fineObs, obs) // mappo.go:59
-		for range t.Horizon {        // mappo.go:60
-			moves := edge.Scattered[[]rl.Tree](x, fineMoves) // mappo.go:166
-			out := t.Env.Step(moves)                         // mappo.go:67
-			edge.Gather(x, fineOut, out)                     // mappo.go:67
+	for run.Next() { // mappo.go:43
+		obs := t.Env.Obs()           // mappo.go:56
+		edge.Gather(x, fineObs, obs) // mappo.go:56
+		for range t.Horizon {        // mappo.go:57
+			moves := edge.Scattered[[]rl.Tree](x, fineMoves) // mappo.go:163
+			out := t.Env.Step(moves)                         // mappo.go:64
+			edge.Gather(x, fineOut, out)                     // mappo.go:64
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (mappo.go:45) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (mappo.go:42) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:46
-		obs := edge.Gathered[[]rl.Obs](x, fineObs) // mappo.go:59
-		for i := range t.Horizon {                 // mappo.go:60
-			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
-			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
-			for j, r := range t.Roles {            // mappo.go:63
-				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
-				acts[j] = act                                    // mappo.go:64
-				moves[j] = acts[j].Action                        // mappo.go:65
+	for run.Next() { // mappo.go:43
+		obs := edge.Gathered[[]rl.Obs](x, fineObs) // mappo.go:56
+		for i := range t.Horizon {                 // mappo.go:57
+			acts := make([]ActOut, len(t.Roles))   // mappo.go:58
+			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:59
+			for j, r := range t.Roles {            // mappo.go:60
+				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:61
+				acts[j] = act                                    // mappo.go:61
+				moves[j] = acts[j].Action                        // mappo.go:62
 			}
-			edge.Scatter(x, fineMoves, moves)           // mappo.go:166
-			out := edge.Gathered[[]rl.Step](x, fineOut) // mappo.go:67
-			for j, r := range t.Roles {                 // mappo.go:68
-				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
-				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
+			edge.Scatter(x, fineMoves, moves)           // mappo.go:163
+			out := edge.Gathered[[]rl.Step](x, fineOut) // mappo.go:64
+			for j, r := range t.Roles {                 // mappo.go:65
+				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:66
+				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:67
 			}
-			seen2 := seen(out) // mappo.go:72
-			obs = seen2        // mappo.go:72
+			seen2 := seen(out) // mappo.go:69
+			obs = seen2        // mappo.go:69
 		}
-		obs2 := obs                 // mappo.go:74
-		for j, r := range t.Roles { // mappo.go:48
-			drain := r.Rollout.Drain() // mappo.go:49
-			// mappo.go:49
+		obs2 := obs                 // mappo.go:71
+		for j, r := range t.Roles { // mappo.go:45
+			drain := r.Rollout.Drain() // mappo.go:46
+			// mappo.go:46
 			if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs2), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs2, j, r, drain) }, j) {
-				last := r.Actor.Last(obs2[j])             // mappo.go:49
-				batch := Batch{drain, last}               // mappo.go:49
-				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
+				last := r.Actor.Last(obs2[j])             // mappo.go:46
+				batch := Batch{drain, last}               // mappo.go:46
+				r.Learner.Learn(run.At("role", j), batch) // mappo.go:47
 			}
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is mappo.go:49 to mappo.go:50 as one graph.
+// graphFineLearner1 is mappo.go:46 to mappo.go:47 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs []rl.Obs, j int, r *Role, drain Step) {
-	last := r.Actor.Last(obs[j])                                                                         // mappo.go:49
-	batch := Batch{drain, last}                                                                          // mappo.go:49
-	run2 := run.At("role", j)                                                                            // mappo.go:50
-	s := batch.Steps                                                                                     // mappo.go:88
-	shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
-	next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
-	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
-	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
-	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
-	if r.Learner.NormalizeValue {                                                                        // mappo.go:93
-		r.Learner.net.returns.Update(ret) // mappo.go:94
+	last := r.Actor.Last(obs[j])                                                                         // mappo.go:46
+	batch := Batch{drain, last}                                                                          // mappo.go:46
+	run2 := run.At("role", j)                                                                            // mappo.go:47
+	s := batch.Steps                                                                                     // mappo.go:85
+	shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:86
+	next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:86
+	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:87
+	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:88
+	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:89
+	if r.Learner.NormalizeValue {                                                                        // mappo.go:90
+		r.Learner.net.returns.Update(ret) // mappo.go:91
 	}
-	if r.Learner.NormalizeAdvantage { // mappo.go:96
-		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
+	if r.Learner.NormalizeAdvantage { // mappo.go:93
+		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:94
 	}
-	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:99
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
-	edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
-		edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
-			// mappo.go:103
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:96
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:97
+	edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:98
+		edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:99
+			// mappo.go:100
 			mini := replay.TakeAt(sample, edge.KeyAt(run2, "shuffle", e), replay.ByStep, i, r.Learner.Minibatches)
-			g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:104
-			edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:105
-			m.log(run2)                                                       // mappo.go:106
+			g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:101
+			edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:102
+			m.log(run2)                                                       // mappo.go:103
 		})
 	})
-	scalar := lr                                                              // mappo.go:109
-	run2.Log("learning_rate", scalar)                                         // mappo.go:109
-	explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
-	run2.Log("explained_variance", explained2)                                // mappo.go:110
+	scalar := lr                                                              // mappo.go:106
+	run2.Log("learning_rate", scalar)                                         // mappo.go:106
+	explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:107
+	run2.Log("explained_variance", explained2)                                // mappo.go:107
 }

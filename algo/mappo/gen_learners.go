@@ -23,82 +23,82 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersRet:        {Name: "ret", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 19, Pos: "mappo.go:94"},
-		learnersAdv:        {Name: "adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
-		learnersSActWeight: {Name: "s.Act.Weight", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
-		learnersG:          {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Roles x l.Epochs x l.Minibatches", Node: 27, Pos: "mappo.go:105"},
+		learnersRet:        {Name: "ret", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 19, Pos: "mappo.go:91"},
+		learnersAdv:        {Name: "adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:94"},
+		learnersSActWeight: {Name: "s.Act.Weight", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:94"},
+		learnersG:          {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Roles x l.Epochs x l.Minibatches", Node: 27, Pos: "mappo.go:102"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (mappo.go:45) for the fragments
+// trainLearnersLearner is (*Trainer).Train (mappo.go:42) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:46
+	for run.Next() { // mappo.go:43
 		var obs []rl.Obs
-		// mappo.go:47
+		// mappo.go:44
 		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphLearnersLearner1(t, run) }) {
-			obs = t.Collect(run) // mappo.go:47
+			obs = t.Collect(run) // mappo.go:44
 		}
-		for j, r := range t.Roles { // mappo.go:48
-			drain := r.Rollout.Drain()                                                                           // mappo.go:49
-			last := r.Actor.Last(obs[j])                                                                         // mappo.go:49
-			batch := Batch{drain, last}                                                                          // mappo.go:49
-			run2 := run.At("role", j)                                                                            // mappo.go:50
-			s := batch.Steps                                                                                     // mappo.go:88
-			shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
-			next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
-			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
-			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
-			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
-			if r.Learner.NormalizeValue {                                                                        // mappo.go:93
-				r.Learner.net.returns.Update(edge.AllGather(x, learnersRet, ret)) // mappo.go:94
+		for j, r := range t.Roles { // mappo.go:45
+			drain := r.Rollout.Drain()                                                                           // mappo.go:46
+			last := r.Actor.Last(obs[j])                                                                         // mappo.go:46
+			batch := Batch{drain, last}                                                                          // mappo.go:46
+			run2 := run.At("role", j)                                                                            // mappo.go:47
+			s := batch.Steps                                                                                     // mappo.go:85
+			shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:86
+			next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:86
+			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:87
+			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:88
+			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:89
+			if r.Learner.NormalizeValue {                                                                        // mappo.go:90
+				r.Learner.net.returns.Update(edge.AllGather(x, learnersRet, ret)) // mappo.go:91
 			}
-			if r.Learner.NormalizeAdvantage { // mappo.go:96
-				// mappo.go:97
+			if r.Learner.NormalizeAdvantage { // mappo.go:93
+				// mappo.go:94
 				adv = edge.OwnRows(x, learnersAdv, rl.Standardise(edge.AllGather(x, learnersAdv, adv), edge.AllGather(x, learnersSActWeight, s.Act.Weight)))
 			}
-			sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret} // mappo.go:99
-			lr := r.Learner.Rate.At(run2.Progress())                                               // mappo.go:100
-			for e := range r.Learner.Epochs {                                                      // mappo.go:101
-				for i := range r.Learner.Minibatches { // mappo.go:102
-					mini := replay.Take(sample, run2.Key("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
-					g, m := r.Learner.loss.Grad(run2.Key("loss", e, i), mini)                                    // mappo.go:104
-					r.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                                     // mappo.go:105
-					m.log(run2)                                                                                  // mappo.go:106
+			sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret} // mappo.go:96
+			lr := r.Learner.Rate.At(run2.Progress())                                               // mappo.go:97
+			for e := range r.Learner.Epochs {                                                      // mappo.go:98
+				for i := range r.Learner.Minibatches { // mappo.go:99
+					mini := replay.Take(sample, run2.Key("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:100
+					g, m := r.Learner.loss.Grad(run2.Key("loss", e, i), mini)                                    // mappo.go:101
+					r.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                                     // mappo.go:102
+					m.log(run2)                                                                                  // mappo.go:103
 				}
 			}
-			scalar := rl.Scalar(lr)                                                   // mappo.go:109
-			edge.LogOnce(x, run2, "learning_rate", scalar)                            // mappo.go:109
-			explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
-			run2.Log("explained_variance", explained2)                                // mappo.go:110
+			scalar := rl.Scalar(lr)                                                   // mappo.go:106
+			edge.LogOnce(x, run2, "learning_rate", scalar)                            // mappo.go:106
+			explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:107
+			run2.Log("explained_variance", explained2)                                // mappo.go:107
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is mappo.go:47 as one graph.
+// graphLearnersLearner1 is mappo.go:44 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) []rl.Obs {
-	obs := t.Env.Obs()                                                      // mappo.go:59
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
-		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
-		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
-		for j, r := range t.Roles {            // mappo.go:63
-			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			acts[j] = act                                                      // mappo.go:64
-			moves[j] = acts[j].Action                                          // mappo.go:65
+	obs := t.Env.Obs()                                                      // mappo.go:56
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:57
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:58
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:59
+		for j, r := range t.Roles {            // mappo.go:60
+			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:61
+			acts[j] = act                                                      // mappo.go:61
+			moves[j] = acts[j].Action                                          // mappo.go:62
 		}
-		out := t.Env.Step(moves)    // mappo.go:67
-		for j, r := range t.Roles { // mappo.go:68
-			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
-			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
+		out := t.Env.Step(moves)    // mappo.go:64
+		for j, r := range t.Roles { // mappo.go:65
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:66
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:67
 		}
-		obs2 := make([]rl.Obs, len(out)) // mappo.go:79
-		for j, x := range out {          // mappo.go:80
-			obs2[j] = x.Obs // mappo.go:81
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:76
+		for j, x := range out {          // mappo.go:77
+			obs2[j] = x.Obs // mappo.go:78
 		}
-		seen2 := obs2 // mappo.go:83
-		obs = seen2   // mappo.go:72
+		seen2 := obs2 // mappo.go:80
+		obs = seen2   // mappo.go:69
 	})
-	obs2 := obs // mappo.go:74
+	obs2 := obs // mappo.go:71
 	return obs2
 }

@@ -8,63 +8,63 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (mappo.go:45) as a device
+// trainLowered is one iteration of (*Trainer).Train (mappo.go:42) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                      // mappo.go:59
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
-		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
-		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
-		for j, r := range t.Roles {            // mappo.go:63
-			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			acts[j] = act                                                      // mappo.go:64
-			moves[j] = acts[j].Action                                          // mappo.go:65
+	obs := t.Env.Obs()                                                      // mappo.go:56
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:57
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:58
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:59
+		for j, r := range t.Roles {            // mappo.go:60
+			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:61
+			acts[j] = act                                                      // mappo.go:61
+			moves[j] = acts[j].Action                                          // mappo.go:62
 		}
-		out := t.Env.Step(moves)    // mappo.go:67
-		for j, r := range t.Roles { // mappo.go:68
-			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
-			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
+		out := t.Env.Step(moves)    // mappo.go:64
+		for j, r := range t.Roles { // mappo.go:65
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:66
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:67
 		}
-		obs2 := make([]rl.Obs, len(out)) // mappo.go:79
-		for j, x := range out {          // mappo.go:80
-			obs2[j] = x.Obs // mappo.go:81
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:76
+		for j, x := range out {          // mappo.go:77
+			obs2[j] = x.Obs // mappo.go:78
 		}
-		seen2 := obs2 // mappo.go:83
-		obs = seen2   // mappo.go:72
+		seen2 := obs2 // mappo.go:80
+		obs = seen2   // mappo.go:69
 	})
-	obs2 := obs                 // mappo.go:74
-	for j, r := range t.Roles { // mappo.go:48
-		drain := r.Rollout.Drain()                                                                           // mappo.go:49
-		last := r.Actor.Last(obs2[j])                                                                        // mappo.go:49
-		batch := Batch{drain, last}                                                                          // mappo.go:49
-		run2 := run.At("role", j)                                                                            // mappo.go:50
-		s := batch.Steps                                                                                     // mappo.go:88
-		shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
-		next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
-		v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
-		over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
-		adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
-		if r.Learner.NormalizeValue {                                                                        // mappo.go:93
-			r.Learner.net.returns.Update(ret) // mappo.go:94
+	obs2 := obs                 // mappo.go:71
+	for j, r := range t.Roles { // mappo.go:45
+		drain := r.Rollout.Drain()                                                                           // mappo.go:46
+		last := r.Actor.Last(obs2[j])                                                                        // mappo.go:46
+		batch := Batch{drain, last}                                                                          // mappo.go:46
+		run2 := run.At("role", j)                                                                            // mappo.go:47
+		s := batch.Steps                                                                                     // mappo.go:85
+		shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:86
+		next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:86
+		v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:87
+		over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:88
+		adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:89
+		if r.Learner.NormalizeValue {                                                                        // mappo.go:90
+			r.Learner.net.returns.Update(ret) // mappo.go:91
 		}
-		if r.Learner.NormalizeAdvantage { // mappo.go:96
-			adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
+		if r.Learner.NormalizeAdvantage { // mappo.go:93
+			adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:94
 		}
-		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:99
-		lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
-		edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
-			edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
-				// mappo.go:103
+		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:96
+		lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:97
+		edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:98
+			edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:99
+				// mappo.go:100
 				mini := replay.TakeAt(sample, edge.KeyAt(run2, "shuffle", e), replay.ByStep, i, r.Learner.Minibatches)
-				g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:104
-				edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:105
-				m.log(run2)                                                       // mappo.go:106
+				g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:101
+				edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:102
+				m.log(run2)                                                       // mappo.go:103
 			})
 		})
-		scalar := lr                                                              // mappo.go:109
-		run2.Log("learning_rate", scalar)                                         // mappo.go:109
-		explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
-		run2.Log("explained_variance", explained2)                                // mappo.go:110
+		scalar := lr                                                              // mappo.go:106
+		run2.Log("learning_rate", scalar)                                         // mappo.go:106
+		explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:107
+		run2.Log("explained_variance", explained2)                                // mappo.go:107
 	}
 }

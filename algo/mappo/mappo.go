@@ -10,12 +10,9 @@ package mappo
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
@@ -140,8 +137,8 @@ type (
 		LogProb, Value, Weight, Adv, Ret rl.Tensor
 	}
 	// Metrics are reported of every minibatch, by row.
-	Metrics struct{ Policy, Value, Entropy, KL, Clipped rl.Tensor }
-	// Explained compares values with the returns they were to predict.
+	Metrics nn.ProximalMetrics
+	// Explained compares values with the returns that they predicted.
 	Explained struct{ Value, Return rl.Tensor }
 )
 
@@ -194,26 +191,15 @@ func (t *Trainer) Agent() rl.Agent {
 // Config is MAPPO's settings. The defaults are the paper's for particle
 // environments, but for fewer of these.
 type Config struct {
-	Envs        int `default:"32" unit:"environments" range:"[1,)" doc:"environments stepped together"`
-	Horizon     int `default:"25" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
-	Epochs      int `default:"10" unit:"passes" range:"[1,)" doc:"passes over what an iteration collected"`
-	Minibatches int `default:"1" unit:"minibatches" range:"[1,)" doc:"minibatches of a pass"`
+	Envs    int `default:"32" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon int `default:"25" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
 
 	Separate bool `default:"false" doc:"a policy and a critic for every agent, instead of one for all agents of a kind"`
 	Central  bool `default:"true" doc:"critics see the state of the whole environment, where it has one; else what the agent sees"`
 	AgentID  bool `default:"true" doc:"tell shared networks which of the kind's agents they act for"`
 
-	nn.Rate     `defaults:"learning_rate=7e-4"`
-	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
-	MaxGradNorm float64 `default:"10" range:"(0,)" doc:"norm over all parameters of a role to which gradients are clipped"`
-
-	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda      float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
-	Clip        float64 `default:"0.2" range:"(0,)" doc:"how far the probability ratio may move from 1"`
-	ClipValue   bool    `default:"true" doc:"clip the value loss likewise"`
+	nn.Proximal `defaults:"epochs=10 minibatches=1 learning_rate=7e-4 anneal=constant max_grad_norm=10 value_coef=1"`
 	Huber       float64 `default:"10" range:"[0,)" doc:"error from which the value loss is linear; 0 is never"`
-	ValueCoef   float64 `default:"1" range:"[0,)" doc:"weight of the value loss"`
-	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
 
 	NormalizeAdvantage bool `default:"true" doc:"standardise the advantages of an iteration"`
 	NormalizeValue     bool `default:"true" doc:"let critics learn returns that are standardised by running statistics"`
@@ -223,10 +209,7 @@ type Config struct {
 
 // Validate finds settings that do not go together.
 func (c *Config) Validate() error {
-	if rows := c.Envs * c.Horizon; c.Minibatches > rows {
-		return fmt.Errorf("minibatches: %d are more than the %d steps of an iteration (envs x horizon)", c.Minibatches, rows)
-	}
-	return nil
+	return c.Fits(c.Envs * c.Horizon)
 }
 
 // Algorithm is MAPPO for whoever runs it.
@@ -277,7 +260,7 @@ func newRole(s *rl.Scope, name string, c Config, spec env.Spec) (*Role, error) {
 		Learner: &Learner{
 			Config:    c,
 			net:       n,
-			opt:       rl.NewOpt(s, name+" adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, n.params),
+			opt:       rl.NewOpt(s, name+" adam", c.Rule(), n.params),
 			loss:      rl.NewLoss(s, name+" loss", n.lossGraph, n.params),
 			worth:     rl.NewFunc(s, name+" worth", n.worthGraph),
 			explained: rl.NewFunc(s, name+" explained variance", explained),
@@ -292,11 +275,10 @@ func explained(_ *rl.Ctx, in Explained) rl.Tensor {
 // net is the policy of a kind of agents and its critic.
 type net struct {
 	Config
-	spec    env.Spec
+	nn.KindActorCritic
+	mortal  bool // agents may be out of play
 	params  *rl.Params
 	returns *rl.Stats // nil without normalisation
-	head    nn.Head
-	act     nn.Activation
 }
 
 func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
@@ -304,78 +286,40 @@ func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: c, spec: spec, head: nn.NewHead(spec.Action), act: act}
+	n := &net{Config: c, mortal: spec.Mortal, KindActorCritic: nn.KindActorCritic{
+		Obs: spec.Obs, Agents: spec.Agents, Head: nn.NewHead(spec.Action), MLP: nn.MLP{Hidden: c.Hidden, Act: act}, Number: c.AgentID,
+	}}
+	if c.Central {
+		n.State = spec.State
+	}
 	if c.NormalizeValue {
 		n.returns = rl.NewStats(s, name+" returns", 0)
 	}
-	n.params = rl.NewParams(s, name+" net", func(c *rl.Ctx, sc *model.Scope) {
-		obs := n.blank(c)
-		n.policy(c, sc, obs).Mode()
-		n.value(c, sc, obs)
-	})
+	n.params = rl.NewParams(s, name+" net", n.Init)
 	return n, nil
-}
-
-// blank returns what the agents of one environment see, all zero.
-func (n *net) blank(c *rl.Ctx) rl.Obs {
-	x := nn.Blank(c, n.spec.Obs)
-	leaves := make([]rl.Tensor, x.Len())
-	for i := range leaves {
-		leaves[i] = rl.Wrap(nn.ForAgents(x.At(i).Node(), 1, n.spec.Agents))
-	}
-	return rl.Obs{
-		X:     rl.NewTree(x.Names(), leaves),
-		State: rl.Wrap(Zeros(c.Graph(), shapes.Make(dtypes.Float32, 1, n.spec.State))),
-	}
-}
-
-func (n *net) mlp(c *rl.Ctx, sc *model.Scope, x *Node, out int, gain float64) *Node {
-	if n.AgentID {
-		x = nn.Numbered(x, n.spec.Agents)
-	}
-	return nn.MLP{Hidden: n.Hidden, Act: n.act, Out: out, OutGain: gain}.Apply(c, sc, x)
-}
-
-// policy returns the distribution of every agent's actions.
-func (n *net) policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) nn.Dist {
-	sc = sc.At("policy")
-	out := n.mlp(c, sc, nn.Features(n.spec.Obs, obs.X), n.head.Units(), .01)
-	return n.head.Dist(c, sc, out, obs.Legal)
-}
-
-// value returns the critic's output for every agent.
-func (n *net) value(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
-	var x *Node
-	if n.Central && n.spec.State > 0 {
-		x = obs.State.Node()
-		x = nn.ForAgents(x, x.Rank()-1, n.spec.Agents)
-	} else {
-		x = nn.Features(n.spec.Obs, obs.X)
-	}
-	return Squeeze(n.mlp(c, sc.At("value"), x, 1, 1), -1)
 }
 
 func (n *net) actGraph(c *rl.Ctx, obs rl.Obs) ActOut {
 	sc := c.Scope(n.params)
-	pi := n.policy(c, sc, obs)
+	pi := n.Policy(c, sc, obs)
 	raw := pi.Sample(c, "action")
-	out := ActOut{Action: n.head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(n.value(c, sc, obs))}
-	if n.spec.Mortal {
+	out := ActOut{Action: n.Head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(n.Value(c, sc, obs))}
+	if n.mortal {
 		out.Weight = rl.Wrap(ConvertDType(obs.Alive.Node(), dtypes.Float32))
 	}
 	return out
 }
 
 func (n *net) sampleGraph(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.head.Clip(n.policy(c, c.Scope(n.params), obs).Sample(c, "action"))
+	return n.Head.Clip(n.Policy(c, c.Scope(n.params), obs).Sample(c, "action"))
 }
 
 func (n *net) greedyGraph(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.head.Clip(n.policy(c, c.Scope(n.params), obs).Mode())
+	return n.Head.Clip(n.Policy(c, c.Scope(n.params), obs).Mode())
 }
 
 func (n *net) valueGraph(c *rl.Ctx, obs rl.Obs) rl.Tensor {
-	return rl.Wrap(n.value(c, c.Scope(n.params), obs))
+	return rl.Wrap(n.Value(c, c.Scope(n.params), obs))
 }
 
 func (n *net) worthGraph(c *rl.Ctx, v Values) Values {
@@ -389,33 +333,18 @@ func (n *net) worthGraph(c *rl.Ctx, v Values) Values {
 // bonus, by row and agent. Agents out of play weigh nothing.
 func (n *net) lossGraph(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
 	sc := c.Scope(n.params)
-	pi := n.policy(c, sc, s.Obs)
+	pi := n.Policy(c, sc, s.Obs)
 	p := nn.Surrogate(pi.LogProb(s.Action), s.LogProb.Node(), s.Adv.Node(), n.Clip)
-	value := n.valueLoss(c, n.value(c, sc, s.Obs), s)
-	entropy := pi.Entropy()
-
-	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), s.Weight, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL()), rl.Wrap(p.Outside())}
+	value := n.valueLoss(c, n.Value(c, sc, s.Obs), s)
+	total, metrics := n.Total(p, value, pi.Entropy())
+	return total, s.Weight, Metrics(metrics)
 }
 
 // valueLoss returns the error of values against returns, in the critic's unit.
 func (n *net) valueLoss(c *rl.Ctx, v *Node, s Sample) *Node {
-	ret, old := s.Ret.Node(), s.Value.Node()
+	ret := s.Ret.Node()
 	if n.returns != nil {
 		ret = n.returns.Norm(c, ret)
 	}
-	loss := n.distance(v, ret)
-	if n.ClipValue {
-		near := Add(old, ClipScalar(Sub(v, old), -n.Clip, n.Clip))
-		loss = Max(loss, n.distance(near, ret))
-	}
-	return loss
-}
-
-func (n *net) distance(a, b *Node) *Node {
-	d := Sub(a, b)
-	if n.Huber > 0 {
-		return nn.Huber(d, n.Huber)
-	}
-	return MulScalar(Square(d), .5)
+	return n.ValueLoss(v, s.Value.Node(), ret, n.Huber)
 }

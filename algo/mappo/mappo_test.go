@@ -11,6 +11,7 @@ import (
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -139,7 +140,7 @@ func TestUnits(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	c := &mappo.Config{Envs: 2, Horizon: 3, Minibatches: 7}
+	c := &mappo.Config{Envs: 2, Horizon: 3, Proximal: nn.Proximal{Minibatches: 7}}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "minibatches") {
 		t.Errorf("more minibatches than steps: %v", err)
 	}

@@ -29,126 +29,126 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralBatch:        {Name: "batch", Operator: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:55"},
-		centralReturnsStats: {Name: "returns/stats", Operator: "broadcast", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
-		centralMiniAdv:      {Name: "mini.Adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:74"},
-		centralG:            {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 25, Pos: "ppo.go:76", Given: true},
-		centralNet:          {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:77"},
-		centralMKL:          {Name: "m.KL", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:81"},
-		centralValue:        {Name: "value", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration x l.Epochs ?", Node: 34, Pos: "ppo.go:81"},
-		centralFeatures:     {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 42, Pos: "ppo.go:184"},
-		centralObservations: {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 43, Pos: "ppo.go:184"},
+		centralBatch:        {Name: "batch", Operator: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:52"},
+		centralReturnsStats: {Name: "returns/stats", Operator: "broadcast", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Often: "iteration ?", Node: 14, Pos: "ppo.go:163"},
+		centralMiniAdv:      {Name: "mini.Adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:71"},
+		centralG:            {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 25, Pos: "ppo.go:73", Given: true},
+		centralNet:          {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:74"},
+		centralMKL:          {Name: "m.KL", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:78"},
+		centralValue:        {Name: "value", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration x l.Epochs ?", Node: 34, Pos: "ppo.go:78"},
+		centralFeatures:     {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 42, Pos: "ppo.go:171"},
+		centralObservations: {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 43, Pos: "ppo.go:171"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (ppo.go:35) for the fragments
+// trainCentralWorker is (*Trainer).Train (ppo.go:32) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
+	for run.Next() { // ppo.go:33
 		var batch Batch
-		// ppo.go:37
+		// ppo.go:34
 		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
-			batch = t.Collect(run) // ppo.go:37
+			batch = t.Collect(run) // ppo.go:34
 		}
-		// ppo.go:55
+		// ppo.go:52
 		edge.Gather(x, centralBatch, Batch{Steps: Step{Out: Outcome{Reward: batch.Steps.Out.Reward, Over: batch.Steps.Out.Over}}})
-		steps := batch.Steps // ppo.go:63
+		steps := batch.Steps // ppo.go:60
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:173
-			reward = steps.Out.Reward // ppo.go:174
+		if !t.Learner.NormalizeReward { // ppo.go:160
+			reward = steps.Out.Reward // ppo.go:161
 		} else {
-			edge.Fetch(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:176
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                // ppo.go:177
+			edge.Fetch(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:163
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                // ppo.go:164
 		}
-		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
-		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
-		// ppo.go:66
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:62
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:62
+		// ppo.go:63
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
-		for e := range t.Learner.Epochs {                                                    // ppo.go:69
-			var m Metrics                          // ppo.go:70
-			for i := range t.Learner.Minibatches { // ppo.go:71
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:73
-					// ppo.go:74
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:64
+		for e := range t.Learner.Epochs {                                                    // ppo.go:66
+			var m Metrics                          // ppo.go:67
+			for i := range t.Learner.Minibatches { // ppo.go:68
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:69
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:70
+					// ppo.go:71
 					mini.Adv = edge.OwnRows(x, centralMiniAdv, rl.Standardise(edge.AllGather(x, centralMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:76
-				edge.Reduce(x, centralG, g)                                // ppo.go:76
-				edge.Fetch(x, centralNet, edge.Component(run, "net"))      // ppo.go:77
-				m = aux                                                    // ppo.go:78
-				m.log(run)                                                 // ppo.go:79
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:73
+				edge.Reduce(x, centralG, g)                                // ppo.go:73
+				edge.Fetch(x, centralNet, edge.Component(run, "net"))      // ppo.go:74
+				m = aux                                                    // ppo.go:75
+				m.log(run)                                                 // ppo.go:76
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:81
-				mean := rl.Mean(edge.AllGather(x, centralMKL, m.KL)) // ppo.go:81
-				value := run.Value(mean)                             // ppo.go:81
-				edge.Send(x, centralValue, value)                    // ppo.go:81
-				if value > t.Learner.TargetKL {                      // ppo.go:81
+			if t.Learner.TargetKL > 0 { // ppo.go:78
+				mean := rl.Mean(edge.AllGather(x, centralMKL, m.KL)) // ppo.go:78
+				value := run.Value(mean)                             // ppo.go:78
+				edge.Send(x, centralValue, value)                    // ppo.go:78
+				if value > t.Learner.TargetKL {                      // ppo.go:78
 					break
 				}
 			}
 		}
-		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
-		run.Log("explained_variance", explained2)                                      // ppo.go:86
-		if t.Learner.NormalizeObs {                                                    // ppo.go:183
-			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X) // ppo.go:184
-			edge.Gather(x, centralFeatures, features)                     // ppo.go:184
-			edge.Fetch(x, centralObservations, t.Learner.norm)            // ppo.go:184
+		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:83
+		run.Log("explained_variance", explained2)                                      // ppo.go:83
+		if t.Learner.NormalizeObs {                                                    // ppo.go:170
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X) // ppo.go:171
+			edge.Gather(x, centralFeatures, features)                     // ppo.go:171
+			edge.Fetch(x, centralObservations, t.Learner.norm)            // ppo.go:171
 		}
 	}
 	return run.Err()
 }
 
-// graphCentralWorker1 is ppo.go:37 as one graph.
+// graphCentralWorker1 is ppo.go:34 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                         // ppo.go:45
-	memory := t.Memory.Get()                                                                   // ppo.go:45
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
-		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-		obs = out.Obs                                                                                      // ppo.go:52
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+	obs := t.Env.Obs()                                                                         // ppo.go:42
+	memory := t.Memory.Get()                                                                   // ppo.go:42
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:43
+		in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:45
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:46
+		cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+		obs = out.Obs                                                                                      // ppo.go:49
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 	})
-	t.Memory.Set(memory)                       // ppo.go:54
-	steps := t.Rollout.Drain()                 // ppo.go:55
-	values := t.Actor.Values(steps.In)         // ppo.go:56
-	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
-	batch := Batch{steps, values, last}        // ppo.go:58
+	t.Memory.Set(memory)                                    // ppo.go:51
+	steps := t.Rollout.Drain()                              // ppo.go:52
+	values := t.Actor.Values(steps.In)                      // ppo.go:53
+	last := t.Actor.Values(ActIn{Obs: obs, Memory: memory}) // ppo.go:54
+	batch := Batch{steps, values, last}                     // ppo.go:55
 	return batch
 }
 
-// trainCentralServer is (*Trainer).Train (ppo.go:35) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (ppo.go:32) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
-		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:55
-		steps := batch.Steps                           // ppo.go:63
-		if t.Learner.NormalizeReward {                 // ppo.go:173
-			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                 // ppo.go:176
-			edge.Publish(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:176
+	for run.Next() { // ppo.go:33
+		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:52
+		steps := batch.Steps                           // ppo.go:60
+		if t.Learner.NormalizeReward {                 // ppo.go:160
+			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                 // ppo.go:163
+			edge.Publish(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:163
 		}
-		lr := t.Learner.Rate.At(run.Progress()) // ppo.go:68
-		for range t.Learner.Epochs {            // ppo.go:69
-			for range t.Learner.Minibatches { // ppo.go:71
-				g := edge.Reduced(x, centralG)                          // ppo.go:76
-				t.Learner.opt.Apply(g, lr)                              // ppo.go:77
-				edge.Publish(x, centralNet, edge.Component(run, "net")) // ppo.go:77
+		lr := t.Learner.Rate.At(run.Progress()) // ppo.go:65
+		for range t.Learner.Epochs {            // ppo.go:66
+			for range t.Learner.Minibatches { // ppo.go:68
+				g := edge.Reduced(x, centralG)                          // ppo.go:73
+				t.Learner.opt.Apply(g, lr)                              // ppo.go:74
+				edge.Publish(x, centralNet, edge.Component(run, "net")) // ppo.go:74
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:81
-				value := edge.Sent[float64](x, centralValue) // ppo.go:81
-				if value > t.Learner.TargetKL {              // ppo.go:81
+			if t.Learner.TargetKL > 0 { // ppo.go:78
+				value := edge.Sent[float64](x, centralValue) // ppo.go:78
+				if value > t.Learner.TargetKL {              // ppo.go:78
 					break
 				}
 			}
 		}
-		scalar := rl.Scalar(lr)          // ppo.go:85
-		run.Log("learning_rate", scalar) // ppo.go:85
-		if t.Learner.NormalizeObs {      // ppo.go:183
-			features := edge.Gathered[rl.Tensor](x, centralFeatures) // ppo.go:184
-			t.Learner.norm.Update(features)                          // ppo.go:184
-			edge.Publish(x, centralObservations, t.Learner.norm)     // ppo.go:184
+		scalar := rl.Scalar(lr)          // ppo.go:82
+		run.Log("learning_rate", scalar) // ppo.go:82
+		if t.Learner.NormalizeObs {      // ppo.go:170
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // ppo.go:171
+			t.Learner.norm.Update(features)                          // ppo.go:171
+			edge.Publish(x, centralObservations, t.Learner.norm)     // ppo.go:171
 		}
 	}
 	return run.Err()

@@ -24,115 +24,115 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseSteps:        {Name: "steps", Operator: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:55", Given: true},
-		coarseLast:         {Name: "last", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "ppo.go:157"},
-		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration", Node: 43, Pos: "ppo.go:184"},
-		coarseNet:          {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 26, Pos: "ppo.go:77"},
+		coarseSteps:        {Name: "steps", Operator: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:52", Given: true},
+		coarseLast:         {Name: "last", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "ppo.go:144"},
+		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration", Node: 43, Pos: "ppo.go:171"},
+		coarseNet:          {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 26, Pos: "ppo.go:74"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (ppo.go:35) for the fragments
+// trainCoarseCollector is (*Trainer).Train (ppo.go:32) for the fragments
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
+	for run.Next() { // ppo.go:33
 		var obs rl.Obs
 		var memory rl.Tensor
 		var steps Step
-		// ppo.go:45
+		// ppo.go:42
 		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { obs, memory, steps = graphCoarseCollector1(t, run) }) {
-			obs = t.Env.Obs()          // ppo.go:45
-			memory = t.Memory.Get()    // ppo.go:45
-			for i := range t.Horizon { // ppo.go:46
-				in := ActIn{obs, memory}                                                                           // ppo.go:47
-				act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:48
-				out := t.Env.Step(act.Action)                                                                      // ppo.go:49
-				cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-				t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-				obs = out.Obs                                                                                      // ppo.go:52
-				memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+			obs = t.Env.Obs()          // ppo.go:42
+			memory = t.Memory.Get()    // ppo.go:42
+			for i := range t.Horizon { // ppo.go:43
+				in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+				act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:45
+				out := t.Env.Step(act.Action)                                                                      // ppo.go:46
+				cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+				t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+				obs = out.Obs                                                                                      // ppo.go:49
+				memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 			}
-			t.Memory.Set(memory)      // ppo.go:54
-			steps = t.Rollout.Drain() // ppo.go:55
+			t.Memory.Set(memory)      // ppo.go:51
+			steps = t.Rollout.Drain() // ppo.go:52
 		}
-		// ppo.go:55
+		// ppo.go:52
 		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
-		last := t.Actor.Values(ActIn{obs, memory})           // ppo.go:57
-		edge.Gather(x, coarseLast, last)                     // ppo.go:157
-		edge.Fetch(x, coarseObservations, t.Learner.norm)    // ppo.go:184
-		edge.Fetch(x, coarseNet, edge.Component(run, "net")) // ppo.go:77
+		last := t.Actor.Values(ActIn{Obs: obs, Memory: memory}) // ppo.go:54
+		edge.Gather(x, coarseLast, last)                        // ppo.go:144
+		edge.Fetch(x, coarseObservations, t.Learner.norm)       // ppo.go:171
+		edge.Fetch(x, coarseNet, edge.Component(run, "net"))    // ppo.go:74
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is ppo.go:45 to ppo.go:55 as one graph.
+// graphCoarseCollector1 is ppo.go:42 to ppo.go:52 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
-	obs := t.Env.Obs()                                                                         // ppo.go:45
-	memory := t.Memory.Get()                                                                   // ppo.go:45
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
-		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-		obs = out.Obs                                                                                      // ppo.go:52
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+	obs := t.Env.Obs()                                                                         // ppo.go:42
+	memory := t.Memory.Get()                                                                   // ppo.go:42
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:43
+		in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:45
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:46
+		cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+		obs = out.Obs                                                                                      // ppo.go:49
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 	})
-	t.Memory.Set(memory)       // ppo.go:54
-	steps := t.Rollout.Drain() // ppo.go:55
+	t.Memory.Set(memory)       // ppo.go:51
+	steps := t.Rollout.Drain() // ppo.go:52
 	return obs, memory, steps
 }
 
-// trainCoarseLearner is (*Trainer).Train (ppo.go:35) for the fragments gradient
+// trainCoarseLearner is (*Trainer).Train (ppo.go:32) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
-		steps := edge.Gathered[Step](x, coarseSteps)    // ppo.go:55
-		values := t.Actor.Values(steps.In)              // ppo.go:56
-		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:157
-		batch := Batch{steps, values, last}             // ppo.go:58
-		// ppo.go:38
+	for run.Next() { // ppo.go:33
+		steps := edge.Gathered[Step](x, coarseSteps)    // ppo.go:52
+		values := t.Actor.Values(steps.In)              // ppo.go:53
+		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:144
+		batch := Batch{steps, values, last}             // ppo.go:55
+		// ppo.go:35
 		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // ppo.go:38
+			t.Learner.Learn(run, batch) // ppo.go:35
 		}
-		edge.Publish(x, coarseObservations, t.Learner.norm)    // ppo.go:184
-		edge.Publish(x, coarseNet, edge.Component(run, "net")) // ppo.go:77
+		edge.Publish(x, coarseObservations, t.Learner.norm)    // ppo.go:171
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // ppo.go:74
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is ppo.go:38 as one graph.
+// graphCoarseLearner1 is ppo.go:35 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	steps := batch.Steps                                     // ppo.go:63
-	reward := t.Learner.scaled(steps.Out)                    // ppo.go:64
-	shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
-	next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
-	// ppo.go:66
+	steps := batch.Steps                                     // ppo.go:60
+	reward := t.Learner.scaled(steps.Out)                    // ppo.go:61
+	shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:62
+	next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:62
+	// ppo.go:63
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}              // ppo.go:67
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                                     // ppo.go:70
-		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			// ppo.go:72
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}              // ppo.go:64
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:65
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:66
+		var m Metrics                                                                     // ppo.go:67
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:68
+			// ppo.go:69
 			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
-			if t.Learner.NormalizeAdvantage { // ppo.go:73
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
+			if t.Learner.NormalizeAdvantage { // ppo.go:70
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:71
 			}
-			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
-			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
-			m = aux                                                            // ppo.go:78
-			m.log(run)                                                         // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:73
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:74
+			m = aux                                                            // ppo.go:75
+			m.log(run)                                                         // ppo.go:76
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                                 // ppo.go:81
-			value := edge.Number(run, mean)                       // ppo.go:81
-			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
+		if t.Learner.TargetKL > 0 { // ppo.go:78
+			mean := rl.Mean(m.KL)                                 // ppo.go:78
+			value := edge.Number(run, mean)                       // ppo.go:78
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:78
 		}
 		return stop
 	})
-	scalar := lr                                                                   // ppo.go:85
-	run.Log("learning_rate", scalar)                                               // ppo.go:85
-	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
-	run.Log("explained_variance", explained2)                                      // ppo.go:86
-	t.Learner.observe(steps.In.Obs)                                                // ppo.go:87
+	scalar := lr                                                                   // ppo.go:82
+	run.Log("learning_rate", scalar)                                               // ppo.go:82
+	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:83
+	run.Log("explained_variance", explained2)                                      // ppo.go:83
+	t.Learner.observe(steps.In.Obs)                                                // ppo.go:84
 }

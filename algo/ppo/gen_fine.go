@@ -23,92 +23,92 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "ppo.go:45"},
-		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "ppo.go:151"},
-		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "ppo.go:49"},
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "ppo.go:42"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "ppo.go:138"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "ppo.go:46"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (ppo.go:35) for the fragment
+// trainFineEnvironment is (*Trainer).Train (ppo.go:32) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
-		obs := t.Env.Obs()           // ppo.go:45
-		edge.Gather(x, fineObs, obs) // ppo.go:45
-		for range t.Horizon {        // ppo.go:46
-			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:151
-			out := t.Env.Step(act.Action)             // ppo.go:49
-			edge.Gather(x, fineOut, out)              // ppo.go:49
+	for run.Next() { // ppo.go:33
+		obs := t.Env.Obs()           // ppo.go:42
+		edge.Gather(x, fineObs, obs) // ppo.go:42
+		for range t.Horizon {        // ppo.go:43
+			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:138
+			out := t.Env.Step(act.Action)             // ppo.go:46
+			edge.Gather(x, fineOut, out)              // ppo.go:46
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (ppo.go:35) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (ppo.go:32) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
-		obs := edge.Gathered[rl.Obs](x, fineObs) // ppo.go:45
-		memory := t.Memory.Get()                 // ppo.go:45
-		for i := range t.Horizon {               // ppo.go:46
-			in := ActIn{obs, memory}                                                                           // ppo.go:47
-			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:48
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:151
-			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:49
-			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-			obs = out.Obs                                                                                      // ppo.go:52
-			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+	for run.Next() { // ppo.go:33
+		obs := edge.Gathered[rl.Obs](x, fineObs) // ppo.go:42
+		memory := t.Memory.Get()                 // ppo.go:42
+		for i := range t.Horizon {               // ppo.go:43
+			in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:45
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:138
+			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:46
+			cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+			obs = out.Obs                                                                                      // ppo.go:49
+			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 		}
-		t.Memory.Set(memory)       // ppo.go:54
-		steps := t.Rollout.Drain() // ppo.go:55
-		// ppo.go:56
+		t.Memory.Set(memory)       // ppo.go:51
+		steps := t.Rollout.Drain() // ppo.go:52
+		// ppo.go:53
 		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
-			values := t.Actor.Values(steps.In)         // ppo.go:56
-			last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
-			batch := Batch{steps, values, last}        // ppo.go:58
-			t.Learner.Learn(run, batch)                // ppo.go:38
+			values := t.Actor.Values(steps.In)                      // ppo.go:53
+			last := t.Actor.Values(ActIn{Obs: obs, Memory: memory}) // ppo.go:54
+			batch := Batch{steps, values, last}                     // ppo.go:55
+			t.Learner.Learn(run, batch)                             // ppo.go:35
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is ppo.go:56 to ppo.go:38 as one graph.
+// graphFineLearner1 is ppo.go:53 to ppo.go:35 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, steps Step) {
-	values := t.Actor.Values(steps.In)                         // ppo.go:56
-	last := t.Actor.Values(ActIn{obs, memory})                 // ppo.go:57
-	batch := Batch{steps, values, last}                        // ppo.go:58
-	steps2 := batch.Steps                                      // ppo.go:63
-	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:64
-	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:65
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:65
-	// ppo.go:66
+	values := t.Actor.Values(steps.In)                         // ppo.go:53
+	last := t.Actor.Values(ActIn{Obs: obs, Memory: memory})    // ppo.go:54
+	batch := Batch{steps, values, last}                        // ppo.go:55
+	steps2 := batch.Steps                                      // ppo.go:60
+	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:61
+	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:62
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:62
+	// ppo.go:63
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:67
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                                     // ppo.go:70
-		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			// ppo.go:72
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:64
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:65
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:66
+		var m Metrics                                                                     // ppo.go:67
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:68
+			// ppo.go:69
 			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
-			if t.Learner.NormalizeAdvantage { // ppo.go:73
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
+			if t.Learner.NormalizeAdvantage { // ppo.go:70
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:71
 			}
-			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
-			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
-			m = aux                                                            // ppo.go:78
-			m.log(run)                                                         // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:73
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:74
+			m = aux                                                            // ppo.go:75
+			m.log(run)                                                         // ppo.go:76
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                                 // ppo.go:81
-			value := edge.Number(run, mean)                       // ppo.go:81
-			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
+		if t.Learner.TargetKL > 0 { // ppo.go:78
+			mean := rl.Mean(m.KL)                                 // ppo.go:78
+			value := edge.Number(run, mean)                       // ppo.go:78
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:78
 		}
 		return stop
 	})
-	scalar := lr                                                                   // ppo.go:85
-	run.Log("learning_rate", scalar)                                               // ppo.go:85
-	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
-	run.Log("explained_variance", explained2)                                      // ppo.go:86
-	t.Learner.observe(steps2.In.Obs)                                               // ppo.go:87
+	scalar := lr                                                                   // ppo.go:82
+	run.Log("learning_rate", scalar)                                               // ppo.go:82
+	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:83
+	run.Log("explained_variance", explained2)                                      // ppo.go:83
+	t.Learner.observe(steps2.In.Obs)                                               // ppo.go:84
 }

@@ -25,89 +25,89 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersStepsOutReward: {Name: "steps.Out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
-		learnersStepsOutOver:   {Name: "steps.Out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
-		learnersMiniAdv:        {Name: "mini.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:74"},
-		learnersG:              {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:77"},
-		learnersMKL:            {Name: "m.KL", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:81"},
-		learnersFeatures:       {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 43, Pos: "ppo.go:184"},
+		learnersStepsOutReward: {Name: "steps.Out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:163"},
+		learnersStepsOutOver:   {Name: "steps.Out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:163"},
+		learnersMiniAdv:        {Name: "mini.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:71"},
+		learnersG:              {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:74"},
+		learnersMKL:            {Name: "m.KL", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:78"},
+		learnersFeatures:       {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 43, Pos: "ppo.go:171"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (ppo.go:35) for the fragments
+// trainLearnersLearner is (*Trainer).Train (ppo.go:32) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:36
+	for run.Next() { // ppo.go:33
 		var batch Batch
-		// ppo.go:37
+		// ppo.go:34
 		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
-			batch = t.Collect(run) // ppo.go:37
+			batch = t.Collect(run) // ppo.go:34
 		}
-		steps := batch.Steps // ppo.go:63
+		steps := batch.Steps // ppo.go:60
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:173
-			reward = steps.Out.Reward // ppo.go:174
+		if !t.Learner.NormalizeReward { // ppo.go:160
+			reward = steps.Out.Reward // ppo.go:161
 		} else {
-			// ppo.go:176
+			// ppo.go:163
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:177
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:164
 		}
-		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
-		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
-		// ppo.go:66
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:62
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:62
+		// ppo.go:63
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
-		lr := t.Learner.Rate.At(run.Progress())                                              // ppo.go:68
-		for e := range t.Learner.Epochs {                                                    // ppo.go:69
-			var m Metrics                          // ppo.go:70
-			for i := range t.Learner.Minibatches { // ppo.go:71
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:73
-					// ppo.go:74
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:64
+		lr := t.Learner.Rate.At(run.Progress())                                              // ppo.go:65
+		for e := range t.Learner.Epochs {                                                    // ppo.go:66
+			var m Metrics                          // ppo.go:67
+			for i := range t.Learner.Minibatches { // ppo.go:68
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:69
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:70
+					// ppo.go:71
 					mini.Adv = edge.OwnRows(x, learnersMiniAdv, rl.Standardise(edge.AllGather(x, learnersMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:76
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:77
-				m = aux                                                    // ppo.go:78
-				m.log(run)                                                 // ppo.go:79
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:73
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:74
+				m = aux                                                    // ppo.go:75
+				m.log(run)                                                 // ppo.go:76
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:81
-				mean := rl.Mean(edge.AllGather(x, learnersMKL, m.KL)) // ppo.go:81
-				value := run.Value(mean)                              // ppo.go:81
-				if value > t.Learner.TargetKL {                       // ppo.go:81
+			if t.Learner.TargetKL > 0 { // ppo.go:78
+				mean := rl.Mean(edge.AllGather(x, learnersMKL, m.KL)) // ppo.go:78
+				value := run.Value(mean)                              // ppo.go:78
+				if value > t.Learner.TargetKL {                       // ppo.go:78
 					break
 				}
 			}
 		}
-		scalar := rl.Scalar(lr)                                                        // ppo.go:85
-		edge.LogOnce(x, run, "learning_rate", scalar)                                  // ppo.go:85
-		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
-		run.Log("explained_variance", explained2)                                      // ppo.go:86
-		if t.Learner.NormalizeObs {                                                    // ppo.go:183
-			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)        // ppo.go:184
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // ppo.go:184
+		scalar := rl.Scalar(lr)                                                        // ppo.go:82
+		edge.LogOnce(x, run, "learning_rate", scalar)                                  // ppo.go:82
+		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:83
+		run.Log("explained_variance", explained2)                                      // ppo.go:83
+		if t.Learner.NormalizeObs {                                                    // ppo.go:170
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)        // ppo.go:171
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // ppo.go:171
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is ppo.go:37 as one graph.
+// graphLearnersLearner1 is ppo.go:34 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                         // ppo.go:45
-	memory := t.Memory.Get()                                                                   // ppo.go:45
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
-		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-		obs = out.Obs                                                                                      // ppo.go:52
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+	obs := t.Env.Obs()                                                                         // ppo.go:42
+	memory := t.Memory.Get()                                                                   // ppo.go:42
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:43
+		in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:45
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:46
+		cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+		obs = out.Obs                                                                                      // ppo.go:49
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 	})
-	t.Memory.Set(memory)                       // ppo.go:54
-	steps := t.Rollout.Drain()                 // ppo.go:55
-	values := t.Actor.Values(steps.In)         // ppo.go:56
-	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
-	batch := Batch{steps, values, last}        // ppo.go:58
+	t.Memory.Set(memory)                                    // ppo.go:51
+	steps := t.Rollout.Drain()                              // ppo.go:52
+	values := t.Actor.Values(steps.In)                      // ppo.go:53
+	last := t.Actor.Values(ActIn{Obs: obs, Memory: memory}) // ppo.go:54
+	batch := Batch{steps, values, last}                     // ppo.go:55
 	return batch
 }

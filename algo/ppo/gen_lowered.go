@@ -8,57 +8,57 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (ppo.go:35) as a device
+// trainLowered is one iteration of (*Trainer).Train (ppo.go:32) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                         // ppo.go:45
-	memory := t.Memory.Get()                                                                   // ppo.go:45
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
-		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
-		obs = out.Obs                                                                                      // ppo.go:52
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
+	obs := t.Env.Obs()                                                                         // ppo.go:42
+	memory := t.Memory.Get()                                                                   // ppo.go:42
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:43
+		in := ActIn{Obs: obs, Memory: memory}                                                              // ppo.go:44
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:45
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:46
+		cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})                     // ppo.go:47
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:48
+		obs = out.Obs                                                                                      // ppo.go:49
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:49
 	})
-	t.Memory.Set(memory)                                       // ppo.go:54
-	steps := t.Rollout.Drain()                                 // ppo.go:55
-	values := t.Actor.Values(steps.In)                         // ppo.go:56
-	last := t.Actor.Values(ActIn{obs, memory})                 // ppo.go:57
-	batch := Batch{steps, values, last}                        // ppo.go:58
-	steps2 := batch.Steps                                      // ppo.go:63
-	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:64
-	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:65
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:65
-	// ppo.go:66
+	t.Memory.Set(memory)                                       // ppo.go:51
+	steps := t.Rollout.Drain()                                 // ppo.go:52
+	values := t.Actor.Values(steps.In)                         // ppo.go:53
+	last := t.Actor.Values(ActIn{Obs: obs, Memory: memory})    // ppo.go:54
+	batch := Batch{steps, values, last}                        // ppo.go:55
+	steps2 := batch.Steps                                      // ppo.go:60
+	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:61
+	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:62
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:62
+	// ppo.go:63
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:67
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                                     // ppo.go:70
-		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			// ppo.go:72
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:64
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:65
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:66
+		var m Metrics                                                                     // ppo.go:67
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:68
+			// ppo.go:69
 			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
-			if t.Learner.NormalizeAdvantage { // ppo.go:73
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
+			if t.Learner.NormalizeAdvantage { // ppo.go:70
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:71
 			}
-			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
-			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
-			m = aux                                                            // ppo.go:78
-			m.log(run)                                                         // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:73
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:74
+			m = aux                                                            // ppo.go:75
+			m.log(run)                                                         // ppo.go:76
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                                 // ppo.go:81
-			value := edge.Number(run, mean)                       // ppo.go:81
-			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
+		if t.Learner.TargetKL > 0 { // ppo.go:78
+			mean := rl.Mean(m.KL)                                 // ppo.go:78
+			value := edge.Number(run, mean)                       // ppo.go:78
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:78
 		}
 		return stop
 	})
-	scalar := lr                                                                   // ppo.go:85
-	run.Log("learning_rate", scalar)                                               // ppo.go:85
-	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
-	run.Log("explained_variance", explained2)                                      // ppo.go:86
-	t.Learner.observe(steps2.In.Obs)                                               // ppo.go:87
+	scalar := lr                                                                   // ppo.go:82
+	run.Log("learning_rate", scalar)                                               // ppo.go:82
+	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:83
+	run.Log("explained_variance", explained2)                                      // ppo.go:83
+	t.Learner.observe(steps2.In.Obs)                                               // ppo.go:84
 }

@@ -6,10 +6,7 @@
 package ppo
 
 import (
-	"errors"
 	"fmt"
-
-	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
@@ -44,17 +41,17 @@ func (t *Trainer) Train(run *rl.Run) error {
 func (t *Trainer) Collect(run *rl.Run) Batch {
 	obs, memory := t.Env.Obs(), t.Memory.Get()
 	for i := range t.Horizon {
-		in := ActIn{obs, memory}
+		in := ActIn{Obs: obs, Memory: memory}
 		act := t.Actor.Act(run.Key("act", i), in)
 		out := t.Env.Step(act.Action)
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})
+		cut := t.Actor.Value(out.Truncated, ActIn{Obs: out.Final, Memory: act.Memory})
 		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut})
 		obs, memory = out.Obs, rl.Keep(act.Memory, out.Over)
 	}
 	t.Memory.Set(memory)
 	steps := t.Rollout.Drain()
 	values := t.Actor.Values(steps.In)
-	last := t.Actor.Values(ActIn{obs, memory})
+	last := t.Actor.Values(ActIn{Obs: obs, Memory: memory})
 	return Batch{steps, values, last}
 }
 
@@ -88,18 +85,8 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 }
 
 type (
-	// ActIn is what an actor acts on.
-	ActIn struct {
-		Obs    rl.Obs
-		Memory rl.Tensor // absent without recurrence
-	}
-	// ActOut is what it decides. Raw is the sample, Action the same within the
-	// bounds of the action space.
-	ActOut struct {
-		Action, Raw rl.Tree
-		LogProb     rl.Tensor
-		Memory      rl.Tensor
-	}
+	ActIn  = nn.ActIn
+	ActOut = nn.ActOut
 	// Outcome is what an environment made of it.
 	Outcome struct{ Reward, Terminated, Truncated, Over rl.Tensor }
 	// Step is one step of every environment. Cut is the value of the state that a
@@ -125,8 +112,8 @@ type (
 		LogProb, Value, Adv, Ret rl.Tensor
 	}
 	// Metrics are reported of every minibatch, by row.
-	Metrics struct{ Policy, Value, Entropy, KL, Clipped rl.Tensor }
-	// Explained compares values with the returns they were to predict.
+	Metrics nn.ProximalMetrics
+	// Explained compares values with the returns that they predicted.
 	Explained struct{ Value, Return rl.Tensor }
 )
 
@@ -195,35 +182,16 @@ func (l *Learner) rows() replay.By {
 
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent {
-	a := rl.Acting[ActIn, ActOut]{Sample: t.Actor.act, Greedy: t.Actor.greedy}
-	a.In = func(obs rl.Obs, _ rl.Tree) ActIn { return ActIn{Obs: obs} }
-	a.Out = func(out ActOut) (action, next rl.Tree) { return out.Action, rl.Tree{} }
-	if t.Actor.cell != nil {
-		a.In = func(obs rl.Obs, memory rl.Tree) ActIn { return ActIn{obs, memory.At(0)} }
-		a.Out = func(out ActOut) (action, next rl.Tree) { return out.Action, rl.One(out.Memory) }
-		a.Fresh = func(n int) rl.Tree { return rl.One(nn.NewMemory(t.Actor.scope, t.Actor.cell, n)) }
-	}
-	return a
+	return nn.NewAgent(t.Actor.scope, t.Actor.act, t.Actor.greedy, t.Actor.cell)
 }
 
 // Config is PPO's settings. The defaults are CleanRL's for classic control.
 type Config struct {
-	Envs        int `default:"4" unit:"environments" range:"[1,)" doc:"environments stepped together"`
-	Horizon     int `default:"128" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
-	Epochs      int `default:"4" unit:"passes" range:"[1,)" doc:"passes over what an iteration collected"`
-	Minibatches int `default:"4" unit:"minibatches" range:"[1,)" doc:"minibatches of a pass"`
+	Envs    int `default:"4" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon int `default:"128" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
 
-	nn.Rate     `defaults:"learning_rate=2.5e-4 anneal=linear"`
-	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
-	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
-
-	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda      float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
-	Clip        float64 `default:"0.2" range:"(0,)" doc:"how far the probability ratio may move from 1"`
-	ClipValue   bool    `default:"true" doc:"clip the value loss likewise"`
-	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
-	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
-	TargetKL    float64 `default:"0" range:"[0,)" doc:"end an iteration's passes when the policy has moved this far; 0 is never"`
+	nn.Proximal
+	TargetKL float64 `default:"0" range:"[0,)" doc:"KL divergence of the policy at which the passes of an iteration end; 0 is never"`
 
 	NormalizeAdvantage bool    `default:"true" doc:"standardise advantages in every minibatch"`
 	NormalizeObs       bool    `default:"false" doc:"standardise observations by running statistics"`
@@ -237,14 +205,13 @@ type Config struct {
 
 // Validate finds settings that do not go together.
 func (c *Config) Validate() error {
-	var errs []error
-	if rows := c.Envs * c.Horizon; c.Memory == 0 && c.Minibatches > rows {
-		errs = append(errs, fmt.Errorf("minibatches: %d are more than the %d steps of an iteration (envs x horizon)", c.Minibatches, rows))
+	if c.Memory == 0 {
+		return c.Fits(c.Envs * c.Horizon)
 	}
-	if c.Memory > 0 && c.Minibatches > c.Envs {
-		errs = append(errs, fmt.Errorf("minibatches: with memory they are made of whole sequences, so %d need at least as many envs, not %d", c.Minibatches, c.Envs))
+	if c.Minibatches > c.Envs {
+		return fmt.Errorf("minibatches: with memory they are made of whole sequences, so %d need at least as many envs, not %d", c.Minibatches, c.Envs)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Algorithm is PPO for whoever runs it.
@@ -316,7 +283,7 @@ func newLearner(s *rl.Scope, n *net, spec env.Spec) *Learner {
 	l := &Learner{
 		Config:    c,
 		norm:      n.norm,
-		opt:       rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, n.params),
+		opt:       rl.NewOpt(s, "adam", c.Rule(), n.params),
 		loss:      rl.NewLoss(s, "loss", n.loss, n.params),
 		explained: rl.NewFunc(s, "explained variance", explained),
 		features:  rl.NewFunc(s, "features", n.features),
@@ -355,20 +322,12 @@ func (n *net) seen(c *rl.Ctx, obs rl.Obs) rl.Obs {
 
 func (n *net) act(c *rl.Ctx, in ActIn) ActOut {
 	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
-	return n.out(pi.Sample(c, "action"), pi, memory)
+	return n.Head.Decide(pi.Sample(c, "action"), pi, memory)
 }
 
 func (n *net) greedy(c *rl.Ctx, in ActIn) ActOut {
 	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
-	return n.out(pi.Mode(), pi, memory)
-}
-
-func (n *net) out(raw rl.Tree, pi nn.Dist, memory *Node) ActOut {
-	out := ActOut{Action: n.Head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw))}
-	if memory != nil {
-		out.Memory = rl.Wrap(memory)
-	}
-	return out
+	return n.Head.Decide(pi.Mode(), pi, memory)
 }
 
 func (n *net) values(c *rl.Ctx, in ActIn) rl.Tensor {
@@ -382,14 +341,7 @@ func (n *net) features(_ *rl.Ctx, x rl.Tree) rl.Tensor { return rl.Wrap(nn.Featu
 func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
 	pi, v, _ := n.Recall(c, c.Scope(n.params), n.seen(c, s.In.Obs), s.In.Memory)
 	p := nn.Surrogate(pi.LogProb(s.Action), s.LogProb.Node(), s.Adv.Node(), n.Clip)
-	ret, old := s.Ret.Node(), s.Value.Node()
-	value := Square(Sub(v, ret))
-	if n.ClipValue {
-		near := Add(old, ClipScalar(Sub(v, old), -n.Clip, n.Clip))
-		value = Max(value, Square(Sub(near, ret)))
-	}
-	value = MulScalar(value, .5)
-	entropy := pi.Entropy()
-	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL()), rl.Wrap(p.Outside())}
+	value := n.ValueLoss(v, s.Value.Node(), s.Ret.Node(), 0)
+	total, metrics := n.Total(p, value, pi.Entropy())
+	return total, rl.Tensor{}, Metrics(metrics)
 }
