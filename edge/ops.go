@@ -9,20 +9,32 @@ import (
 func Gather[T any](x *X, edge int, v T) {
 	v = whole(v)
 	count(x, edge, v)
-	toAll(x, edge, x.stamp(edge, Message{}), hand(x, edge, v))
+	if v = hand(x, edge, v); x.batched(edge) {
+		keep(x, edge, v)
+		return
+	}
+	toAll(x, edge, x.stamp(edge, Message{}), v)
 }
 
 // Gathered returns the rows of all replicas. Of what has no rows, such as scalars and
 // Go numbers, it is the first replica's.
 func Gathered[T any](x *X, edge int) T {
-	from := x.ends[edge].from
-	if x.top.Async != nil {
-		return concat(x, edge, values[T](x.serve(edge)))
+	if x.batched(edge) {
+		return concat(x, edge, unpacked(x, edge, func() [][]T { return all[[]T](x, edge) }))
 	}
-	if x.inTurns(from) && hasLeaves[T]() && !x.byMember(edge) {
+	if x.top.Async == nil && x.inTurns(x.ends[edge].from) && hasLeaves[T]() && !x.byMember(edge) {
 		return gatheredInTurns[T](x, edge)
 	}
-	return concat(x, edge, ranks[T](x, edge, 0, x.replicas(from)))
+	return concat(x, edge, all[T](x, edge))
+}
+
+// all returns what all replicas of the sending group sent, or those that an asynchronous iteration
+// is for.
+func all[T any](x *X, edge int) []T {
+	if x.top.Async != nil {
+		return values[T](x.serve(edge))
+	}
+	return ranks[T](x, edge, 0, x.replicas(x.ends[edge].from))
 }
 
 // ranks returns what the replicas from lo to hi of the sending group sent.
@@ -71,11 +83,15 @@ func Send[T any](x *X, edge int, v T) {
 	to := x.ends[edge].to
 	v = whole(v)
 	switch {
+	case !x.First() && !(x.top.Async != nil && x.Of > 0):
+		return
+	case x.batched(edge):
+		count(x, edge, v)
+		keep(x, edge, v)
+		return
 	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
 		count(x, edge, v)
 		toAll(x, edge, x.stamp(edge, Message{}), v)
-		return
-	case !x.First():
 		return
 	case x.top.Async == nil:
 		count(x, edge, v)
@@ -94,10 +110,10 @@ func Send[T any](x *X, edge int, v T) {
 func Sent[T any](x *X, edge int) T {
 	e := &x.ends[edge]
 	switch {
-	case x.top.Async == nil:
-		return first[T](x, edge)
-	case x.top.Groups[e.from].Own[0].Of > 0:
-		return valueOf[T](x.serve(edge)[0])
+	case x.batched(edge):
+		return unpacked(x, edge, func() [][]T { return [][]T{one[[]T](x, edge)} })[0]
+	case x.top.Async == nil || x.top.Groups[e.from].Own[0].Of > 0:
+		return one[T](x, edge)
 	}
 	from := x.top.Number(e.from, 0)
 	x.poll()
@@ -109,6 +125,15 @@ func Sent[T any](x *X, edge int) T {
 		e.copy.last = valueOf[T](m)
 	}
 	return detach(e.copy.last.(T)) // it may be given out again
+}
+
+// one returns what the first replica of the sending group sent, or the first of those that an
+// asynchronous iteration is for.
+func one[T any](x *X, edge int) T {
+	if x.top.Async != nil {
+		return valueOf[T](x.serve(edge)[0])
+	}
+	return first[T](x, edge)
 }
 
 // AllGather returns the rows of all replicas, for all of them. In an asynchronous run

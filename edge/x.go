@@ -113,6 +113,8 @@ type end struct {
 	copies   map[rl.Component]*copyState
 	mine     [2]int // rows of the last AllGather that are the replica's own
 	rest     func() // takes what is still to come of the last Gathered
+	out      outbox // what waits for a Flush
+	in       any    // what came in a batch and was not asked for yet, an *inbox
 }
 
 // Control is how many edges there are beside the topology's own, numbered after
@@ -160,6 +162,7 @@ func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {
 func (x *X) Turn() {
 	for i := range x.ends {
 		x.finish(i)
+		x.ends[i].out, x.ends[i].in = nil, nil // of an iteration that was given up
 	}
 	x.iter++
 	x.sessions = x.sessions[:0]

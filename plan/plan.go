@@ -76,6 +76,9 @@ type Edge struct {
 	Given bool `json:"given,omitempty"`
 	// Log is true when the value is only logged, so that nobody waits for it.
 	Log bool `json:"log,omitempty"`
+	// Batched is true when the sender keeps what the rounds of a loop send, and sends it in one
+	// message behind the loop.
+	Batched bool `json:"batched,omitempty"`
 	// Local is true when no replica has to leave its worker for it.
 	Local bool `json:"local,omitempty"`
 	// Bytes and Calls are of one iteration, over all replicas, where they were
