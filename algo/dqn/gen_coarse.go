@@ -24,8 +24,8 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:107"},
-		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:53"},
+		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:107", Batched: true},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:53", Batched: true},
 		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "dqn.go:124"},
 	},
 }
@@ -45,7 +45,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // dqn.go:55
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:40
+		edge.Flush(x, coarseAction, coarseOut) // dqn.go:51
+		if run.Steps() >= t.LearningStarts {   // dqn.go:40
 			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:124
 		}
 	}

@@ -27,9 +27,9 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:48"},
-		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "sac.go:94"},
-		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "sac.go:91"},
-		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:56"},
+		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 4, Pos: "sac.go:94", Batched: true},
+		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "sac.go:91", Batched: true},
+		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "sac.go:56", Batched: true},
 		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "sac.go:120"},
 		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 28, Pos: "sac.go:134"},
 		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 29, Pos: "sac.go:134"},
@@ -58,8 +58,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // sac.go:58
 		}
-		obs2 := obs                          // sac.go:60
-		if run.Steps() >= t.LearningStarts { // sac.go:37
+		edge.Flush(x, coarseRandom, coarseAct, coarseOut) // sac.go:49
+		obs2 := obs                                       // sac.go:60
+		if run.Steps() >= t.LearningStarts {              // sac.go:37
 			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:120
 		}
 		if t.Learner.NormalizeObs { // sac.go:133

@@ -27,9 +27,9 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "td3.go:47"},
-		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "td3.go:89"},
-		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "td3.go:86"},
-		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:55"},
+		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 4, Pos: "td3.go:89", Batched: true},
+		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "td3.go:86", Batched: true},
+		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "td3.go:55", Batched: true},
 		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 17, Pos: "td3.go:116"},
 		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 22, Pos: "td3.go:130"},
 		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 23, Pos: "td3.go:130"},
@@ -58,8 +58,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // td3.go:57
 		}
-		obs2 := obs                          // td3.go:59
-		if run.Steps() >= t.LearningStarts { // td3.go:36
+		edge.Flush(x, coarseRandom, coarseAct, coarseOut) // td3.go:48
+		obs2 := obs                                       // td3.go:59
+		if run.Steps() >= t.LearningStarts {              // td3.go:36
 			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // td3.go:116
 		}
 		if t.Learner.NormalizeObs { // td3.go:129

@@ -6,7 +6,8 @@
 // For every group a walk backwards over the tree finds which statements the group
 // executes and what it needs from others where (flow.go, uses.go). Both ends of a
 // crossing are cut from one place of the tree, so that no two programs can wait for
-// each other (edges.go). What replicas of a group do together is in shard.go and
+// each other (edges.go), and what a loop sends that nobody answers in it crosses behind it
+// (batch.go). What replicas of a group do together is in shard.go and
 // member.go. emit.go makes a line of every statement, roll.go makes calls of functions
 // that one group executes entirely, line.go leaves out what nobody reads, print.go
 // writes Go. device.go makes one device program of the whole loop, and spans.go one
@@ -44,6 +45,22 @@
 // something there; the sender, because it owns an operation there or owes the value.
 // This is repeated until no group asks for more (flow.solve), which ends because
 // what is asked for only grows.
+//
+// What is sent in a loop may cross behind the loop, all rounds in one message (flow.batch). Both
+// ends keep their places: the sender keeps the values of the rounds and sends them behind the loop,
+// the receiver takes one for each round from the message. So every value that is read is the one
+// that was read before, whatever it is used for, and the claim is not touched. What has to be shown
+// is that nobody waits in vain. Inside a loop let a group wait for another if it receives something
+// from it there, or if it sends something to it one by one, since queues are bounded; and let it
+// wait for all that this one waits for. An edge is batched if its sender does not wait for its
+// receiver. Groups that wait for each other thus batch nothing between them, and meet as without
+// batches. Of all others, one set of groups that wait for each other waits for nobody else: it gets
+// through the loop, since what it sends to the rest is kept, and then sends the batches, for which
+// there is room unless the receiver is still in an earlier execution of the loop, of which all
+// batches are sent. Without these groups the same holds of those that remain. The loop must not be
+// left by a return, which would skip the sending, and run.Next's loop is no such loop. Inserts into
+// a table of another group are sent once an iteration by this, wherever the collecting loop reads
+// nothing of that group.
 //
 // A call is printed in place of the statements that it was read through to if the
 // program has all of them and nothing between them. Statements in it that the

@@ -25,6 +25,8 @@ type edgeRow struct {
 	to    int
 	from  int
 	point tree.Stmt
+	maybe bool       // it may not be used, in a branch
+	batch *tree.Loop // behind which what its rounds sent crosses, or nil
 
 	origins []analyze.Origin
 }
@@ -63,6 +65,7 @@ func (f *flow) listEdges(b tree.Block, freq fdg.Freq, rows *[]*edgeRow) {
 			}
 		case *tree.Loop:
 			f.listEdges(s.Body, inner, rows)
+			f.batch(s, (*rows)[first:], freq)
 		case *tree.Call:
 			f.listEdges(s.Body, inner, rows)
 		}
@@ -73,7 +76,7 @@ func (f *flow) listEdges(b tree.Block, freq fdg.Freq, rows *[]*edgeRow) {
 		}
 		*rows = append(*rows, f.crossing(s)...)
 		for _, r := range (*rows)[first:] {
-			r.Often = cmp.Or(r.Often, f.g.Often(freq))
+			r.Often, r.maybe = cmp.Or(r.Often, f.g.Often(freq)), r.maybe || freq.Maybe
 		}
 	}
 }

@@ -54,6 +54,7 @@ func (m *emitter) program() ([]*line, error) {
 func (m *emitter) block(b tree.Block) (out []*line) {
 	for _, s := range b {
 		out = append(out, m.stmt(s)...)
+		out = append(out, m.flush(s)...)
 		out = append(out, m.transfers(s)...)
 	}
 	return out

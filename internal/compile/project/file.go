@@ -174,6 +174,9 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 			if r.Log {
 				b.WriteString(", Log: true")
 			}
+			if r.Batched {
+				b.WriteString(", Batched: true")
+			}
 			b.WriteString("},\n")
 		}
 		b.WriteString("},\n")

@@ -66,6 +66,7 @@ var faultKinds = []struct {
 	{"edges: other kind", listed, otherEnds},
 	{"edges: given though held", listed, wronglyGiven},
 	{"edges: edge lost", listed, lostRows},
+	{"edges: batched though answered", listed, batchedTooMuch},
 	{"lines: call for its body", begun, rolledUp},
 	{"lines: line lost", written, lostLines},
 	{"lines: line lost at the end", tidied, lostLines},

@@ -40,7 +40,8 @@
 // same way through every branch and loop that it executes, since their
 // conditions are host expressions over equal variables; those that it leaves out
 // hold no statement that it executes. Sends and receives stand at one place of
-// one tree, under the same conditions on both sides, so each finds its partner.
+// one tree, under the same conditions on both sides, so each finds its partner. A message
+// may hold what several rounds of a loop send; the receiver reads it round by round.
 //
 // # How the source becomes a tree
 //

@@ -48,10 +48,10 @@ var genApart = edge.Grouping{
 		apartMLast2:  {Name: "m.last#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "awkward.go:97"},
 		apartOld:     {Name: "old", Operator: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "awkward.go:98"},
 		apartAct:     {Name: "act", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "awkward.go:102"},
-		apartAct2:    {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "awkward.go:102"},
+		apartAct2:    {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 4, Pos: "awkward.go:102", Batched: true},
 		apartOut:     {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "awkward.go:103"},
-		apartOut2:    {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "awkward.go:103"},
-		apartOld2:    {Name: "old#2", Operator: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon ?", Node: 8, Pos: "awkward.go:106"},
+		apartOut2:    {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "awkward.go:103", Batched: true},
+		apartOld2:    {Name: "old#2", Operator: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 8, Pos: "awkward.go:106", Batched: true},
 		apartMBatch:  {Name: "m.batch", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "awkward.go:112"},
 		apartMBatch2: {Name: "m.batch#2", Operator: "send", From: "replay", To: "apply", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "awkward.go:112"},
 		apartTotal:   {Name: "total", Operator: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "awkward.go:114"},
@@ -82,6 +82,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Over: out.Over})          // awkward.go:103
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Terminated: out.Terminated, Over: out.Over}) // awkward.go:103
 		}
+		edge.Flush(x, apartOut2)                    // awkward.go:101
 		total := edge.Sent[float64](x, apartTotal2) // awkward.go:71
 		extra := 1                                  // awkward.go:76
 		if total > .5 {                             // awkward.go:77
@@ -119,6 +120,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			m.last = out.Obs // awkward.go:109
 		}
+		edge.Flush(x, apartAct2, apartOld2)          // awkward.go:101
 		t.Old.Set(old)                               // awkward.go:111
 		v := append(seen, act.Value)                 // awkward.go:114
 		total := t.sum.Call(rl.Key{}, many{v})       // awkward.go:114

@@ -36,10 +36,10 @@ var genApart = edge.Grouping{
 		apartObs:              {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "groups.go:52"},
 		apartObs2:             {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "groups.go:52"},
 		apartMoves:            {Name: "moves", Operator: "send", From: "actor", To: "environment", Type: "[]rl.Tree", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "groups.go:57"},
-		apartActs:             {Name: "acts", Operator: "send", From: "actor", To: "replay", Type: "[]kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "groups.go:57"},
+		apartActs:             {Name: "acts", Operator: "send", From: "actor", To: "replay", Type: "[]kit.Act", Axis: "environments", Often: "iteration", Node: 4, Pos: "groups.go:57", Batched: true},
 		apartOut:              {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "groups.go:60"},
-		apartOut2:             {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "groups.go:60"},
-		apartB:                {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Agents", Node: 10, Pos: "groups.go:67", Given: true},
+		apartOut2:             {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "groups.go:60", Batched: true},
+		apartB:                {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "groups.go:67", Given: true, Batched: true},
 		apartG:                {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Agents", Node: 11, Pos: "groups.go:68", Given: true},
 		apartAgentsNetParams:  {Name: "Agents.Net.Params", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration x t.Agents", Node: 12, Pos: "groups.go:69"},
 		apartAgentsNetParams2: {Name: "Agents.Net.Params#2", Operator: "broadcast", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "groups.go:69"},
@@ -59,6 +59,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut, out)                  // groups.go:60
 			edge.Send(x, apartOut2, out)                 // groups.go:60
 		}
+		edge.Flush(x, apartOut2) // groups.go:53
 	}
 	return run.Err()
 }
@@ -80,6 +81,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			next2 := next(out)                       // groups.go:64
 			obs = next2                              // groups.go:64
 		}
+		edge.Flush(x, apartActs)     // groups.go:53
 		for _, m := range t.Agents { // groups.go:69
 			edge.Fetch(x, apartAgentsNetParams2, m.Net.Params) // groups.go:69
 		}
@@ -105,6 +107,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			b := a.Rollout.Drain()                                                                           // groups.go:67
 			edge.Send(x, apartB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward}) // groups.go:67
 		}
+		edge.Flush(x, apartB) // groups.go:66
 	}
 	return run.Err()
 }

@@ -22,7 +22,7 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseB:               {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Agents", Node: 10, Pos: "groups.go:67", Given: true},
+		coarseB:               {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "groups.go:67", Given: true, Batched: true},
 		coarseAgentsNetParams: {Name: "Agents.Net.Params", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "groups.go:69"},
 	},
 }
@@ -53,6 +53,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			b := a.Rollout.Drain()                                                                              // groups.go:67
 			edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward}) // groups.go:67
 		}
+		edge.Flush(x, coarseB)       // groups.go:66
 		for _, m := range t.Agents { // groups.go:69
 			edge.Fetch(x, coarseAgentsNetParams, m.Net.Params) // groups.go:69
 		}

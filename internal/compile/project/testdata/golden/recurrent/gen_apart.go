@@ -41,10 +41,10 @@ var genApart = edge.Grouping{
 		apartObs2:   {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "recurrent.go:66"},
 		apartMem:    {Name: "mem", Operator: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Often: "iteration", Node: 2, Pos: "recurrent.go:66"},
 		apartOut:    {Name: "out", Operator: "send", From: "actor", To: "environment", Type: "recurrent.Out", Axis: "environments", Often: "iteration x t.Chunk", Node: 4, Pos: "recurrent.go:69"},
-		apartOut2:   {Name: "out#2", Operator: "send", From: "actor", To: "replay", Type: "recurrent.Out", Axis: "environments", Often: "iteration x t.Chunk", Node: 4, Pos: "recurrent.go:69"},
+		apartOut2:   {Name: "out#2", Operator: "send", From: "actor", To: "replay", Type: "recurrent.Out", Axis: "environments", Often: "iteration", Node: 4, Pos: "recurrent.go:69", Batched: true},
 		apartStep:   {Name: "step", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Chunk", Node: 5, Pos: "recurrent.go:70"},
-		apartStep2:  {Name: "step#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Chunk", Node: 5, Pos: "recurrent.go:70"},
-		apartForget: {Name: "forget", Operator: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Often: "iteration x t.Chunk", Node: 8, Pos: "recurrent.go:84"},
+		apartStep2:  {Name: "step#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "recurrent.go:70", Batched: true},
+		apartForget: {Name: "forget", Operator: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Often: "iteration", Node: 8, Pos: "recurrent.go:84", Batched: true},
 		apartB:      {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "recurrent.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "recurrent.go:75"},
 		apartB2:     {Name: "b#2", Operator: "send", From: "replay", To: "apply", Type: "recurrent.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "recurrent.go:75"},
 		apartG:      {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 11, Pos: "recurrent.go:76", Given: true},
@@ -67,6 +67,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartStep, rl.Step{Obs: step.Obs, Over: step.Over})      // recurrent.go:70
 			edge.Send(x, apartStep2, rl.Step{Obs: step.Obs, Reward: step.Reward}) // recurrent.go:70
 		}
+		edge.Flush(x, apartStep2) // recurrent.go:67
 	}
 	return run.Err()
 }
@@ -88,6 +89,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartForget, forget2)                                // recurrent.go:84
 			mem = forget2                                                     // recurrent.go:72
 		}
+		edge.Flush(x, apartOut2, apartForget) // recurrent.go:67
 		t.Memory.Set(mem)                     // recurrent.go:74
 		edge.Fetch(x, apartNet, t.net.Params) // recurrent.go:77
 		edge.Fetch(x, apartSeen, t.seen)      // recurrent.go:78

@@ -43,9 +43,9 @@ var genApart = edge.Grouping{
 		apartObs:    {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "stores.go:47"},
 		apartObs2:   {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "stores.go:47"},
 		apartAct:    {Name: "act", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "stores.go:49"},
-		apartAct2:   {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "stores.go:49"},
+		apartAct2:   {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 3, Pos: "stores.go:49", Batched: true},
 		apartOut:    {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "stores.go:50"},
-		apartOut2:   {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "stores.go:50"},
+		apartOut2:   {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 4, Pos: "stores.go:50", Batched: true},
 		apartReady:  {Name: "ready", Operator: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Often: "iteration", Node: 7, Pos: "stores.go:56"},
 		apartReady2: {Name: "ready#2", Operator: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Often: "iteration", Node: 7, Pos: "stores.go:56"},
 		apartSample: {Name: "sample", Operator: "send", From: "replay", To: "gradient", Type: "replay.Sample[kit.Step]", Axis: "rows", Often: "iteration ?", Node: 9, Pos: "stores.go:57"},
@@ -73,6 +73,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			// stores.go:50
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
+		edge.Flush(x, apartOut2) // stores.go:48
 	}
 	return run.Err()
 }
@@ -88,6 +89,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut)              // stores.go:50
 			obs = out.Obs                                       // stores.go:54
 		}
+		edge.Flush(x, apartAct2)               // stores.go:48
 		edge.Fetch(x, apartNet3, t.Net.Params) // stores.go:71
 	}
 	return run.Err()

@@ -26,8 +26,8 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "stores.go:47"},
-		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "stores.go:49"},
-		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "stores.go:50"},
+		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 3, Pos: "stores.go:49", Batched: true},
+		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 4, Pos: "stores.go:50", Batched: true},
 		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 16, Pos: "stores.go:71"},
 	},
 }
@@ -46,6 +46,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // stores.go:54
 		}
+		edge.Flush(x, coarseAct, coarseOut)    // stores.go:48
 		edge.Fetch(x, coarseNet, t.Net.Params) // stores.go:71
 	}
 	return run.Err()
