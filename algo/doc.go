@@ -5,7 +5,7 @@
 //   - An algorithm is one file, which reads from the loop down. What several have in common is
 //     embedded settings (nn.Rate, nn.Layers), a network (nn.ActorCritic) and an agent (rl.Acting);
 //     presets are functions on the settings.
-//   - One loop may be several algorithms: a struct that embeds the settings gives them other defaults
-//     by a tag, and is defined under a name of its own with the same constructor, as
+//   - One loop may be several algorithms: a struct that embeds the settings gives them other
+//     defaults by a tag, and is defined under a name of its own with the same constructor, as
 //     dqn.C51 is. Programs are generated once, for the loop.
 package algo

@@ -22,7 +22,7 @@ var batches = []plan.Edge{
 // TestBatched: what rounds of a loop send comes out round by round, the rows of all replicas
 // together, and crosses in one message an edge; of a loop without rounds nothing crosses.
 func TestBatched(t *testing.T) {
-	for _, async := range []*edge.Async{nil, {Staleness: 1}} {
+	for _, async := range []*edge.Async{nil, {Staleness: 100}} {
 		const k, n, iterations = 3, 7, 4
 		queues := []int{1, 1, 1, 1, 1, 1}
 		w := newQueues(t, k, n, queues, async, batches...)
