@@ -57,7 +57,7 @@ func (c *command) chaos() *cobra.Command {
 	flags.IntVar(&f.PerRun, "per-run", 10, "`faults` that a run gets at most")
 	flags.Float64Var(&f.seconds, "seconds", 15, "`seconds` that a run takes, about, if it is left alone")
 	flags.StringSliceVar(&f.only, "only", nil, "`runs` to train, by name; all of them if none is given")
-	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as docs/chaos.md names them; all of them if none is given")
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as docs/chaos.md names them; all but setting the clock if none is given")
 	flags.Int64Var(&f.record, "record", 64, "`MiB` of lines that the fault \"large record\" adds")
 	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` after which a run that does not get on counts as hanging")
 	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is any")

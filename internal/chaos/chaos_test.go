@@ -40,6 +40,9 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("%s was not asked for, or needs a network", f.Kind)
 		}
 	}
+	if all := NewSchedule(3, SetClock).Next(1, true); len(all) != 1 || all[0].Kind != SetClock {
+		t.Errorf("%v, where the clock was to be set", all)
+	}
 	if all := NewSchedule(3, Drop).Next(4, false); len(all) > 0 {
 		t.Errorf("%v without a network", all)
 	}
@@ -49,7 +52,7 @@ func TestSchedule(t *testing.T) {
 			met[f.Kind] = true
 		}
 		for _, k := range traits {
-			if met[k.kind] != k.possible(network) {
+			if met[k.kind] != (k.possible(network) && !k.asked) {
 				t.Errorf("%s: %v, with a network: %v", k.kind, met[k.kind], network)
 			}
 		}

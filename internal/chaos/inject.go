@@ -70,6 +70,8 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 		return t.readOnly(ctx, r, f, owner)
 	case HideSocket:
 		return t.hideSocket(r, f)
+	case SetClock:
+		return t.setClock(ctx, r, f)
 	}
 	return t.disturb(ctx, r, f)
 }

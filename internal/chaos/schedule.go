@@ -36,6 +36,7 @@ const (
 	HideSocket        Kind = "hide sockets"             // as if temporary folders were separate, while a worker is killed
 	LargeRecord       Kind = "large record"             // when the owner is killed
 	LoseLines         Kind = "lose unsynced lines"      // of the record, with the coordinator
+	SetClock          Kind = "set clock"                // of the machine, forward or back, and right again
 )
 
 // trait is what there is to know about a kind.
@@ -44,6 +45,7 @@ type trait struct {
 	least, most time.Duration // how long it lasts
 	network     bool          // it needs connections that can be disturbed
 	sockets     bool          // it needs workers that reach each other by Unix sockets
+	asked       bool          // it is only injected if it is asked for by name
 	allowed     time.Duration // for what is only known after a while, beside the bar
 }
 
@@ -65,6 +67,7 @@ var traits = []trait{
 	{kind: HangSubmission, least: time.Second, most: 3 * time.Second},
 	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second, allowed: 3 * time.Second},
 	{kind: HideSocket, sockets: true, allowed: time.Second},
+	{kind: SetClock, asked: true, least: 2 * time.Second, most: 5 * time.Second},
 }
 
 // connect limits the attempts of workers to reach each other.
@@ -113,8 +116,8 @@ type Schedule struct {
 	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
 }
 
-// NewSchedule returns the schedule of a seed, with faults of some kinds, or of all if none
-// is given.
+// NewSchedule returns the schedule of a seed, with faults of some kinds, or of all that are not to
+// be asked for if none is given.
 func NewSchedule(seed uint64, kinds ...Kind) *Schedule {
 	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), kinds: kinds, decks: map[bool][]trait{}}
 }
@@ -126,7 +129,7 @@ func (s *Schedule) Next(n int, network bool) (out []Fault) {
 		deck := s.decks[network]
 		if len(deck) == 0 {
 			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
-				return !t.possible(network) || len(s.kinds) > 0 && !slices.Contains(s.kinds, t.kind)
+				return !t.possible(network) || (t.asked || len(s.kinds) > 0) && !slices.Contains(s.kinds, t.kind)
 			})
 			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
