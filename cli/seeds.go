@@ -137,7 +137,7 @@ func (s *seedRun) claim() error {
 func (s *seedRun) train(ctx context.Context, how request.Again, w runner.Watcher) {
 	if s.before != nil {
 		s.result, s.err = s.goOn(ctx, how, w)
-		s.err = toBegin(s.err, s.dir)
+		s.err = toBegin(s.err, filepath.Dir(s.dir)) // for all of them
 		return
 	}
 	session, release, err := request.Prepare(ctx, s.r, s.dir, w)

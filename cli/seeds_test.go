@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -118,6 +119,25 @@ func TestInterruptedSeeds(t *testing.T) {
 	}
 	contains(t, do(t, 0, "resume", "several").out, "5 seeds: mean return", "seed 12: 256 steps")
 	contains(t, do(t, 0, "resume", "several", "--steps", "512").out, "seed 10: 512 steps", "from 256 to 512 steps")
+}
+
+// Seeds that were killed before their first checkpoint begin again with one command, which their
+// errors name; the others go on.
+func TestSeedsWithoutCheckpoint(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want := last(t, do(t, 0, tiny("--seeds", "3", "--out", "several", "--json")...))
+	for _, seed := range []string{"seed1", "seed3"} {
+		if err := os.RemoveAll(filepath.Join("several", seed, "checkpoints")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contains(t, do(t, 1, "resume", "several").errors, "2 of 3 seeds failed", "weft resume several --or-begin begins it again")
+	got := last(t, do(t, 0, "resume", "several", "--or-begin", "--json"))
+	for _, k := range []string{"event", "steps", "episodes", "return_mean", "weights_sha256", "state_sha256"} {
+		if got[k] != want[k] {
+			t.Errorf("%s is %v, want %v", k, got[k], want[k])
+		}
+	}
 }
 
 // The speed of several seeds is that of the clock.

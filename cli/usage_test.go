@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,7 @@ func TestMistakes(t *testing.T) {
 		{"train ppo --set memory=8 --set envs=2", []string{"minibatches: with memory they are made of whole sequences"}},
 		{"resume", []string{"weft resume takes one run folder, not 0 arguments"}},
 		{"resume nowhere", []string{"nowhere is no run folder: it has no config.yaml"}},
+		{"resume " + os.DevNull, []string{os.DevNull + " is no run folder: it has no config.yaml"}},
 		{"eval nowhere", []string{"nowhere is no run folder"}},
 		{"eval nowhere --episodes 0", []string{"--episodes: 0 is no number of episodes"}},
 		{"list", []string{"accepts between 1 and 2 arg"}},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -134,7 +135,7 @@ func CheckFrom(r *Request) error {
 // RunConfig reads the configuration of a run's folder.
 func RunConfig(dir string) ([]config.Assignment, error) {
 	file, err := ReadFile(filepath.Join(dir, ConfigFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, NoRun(dir)
 	}
 	return file, err
