@@ -320,6 +320,7 @@ func TestClusterUsage(t *testing.T) {
 		{"train ppo --cluster 127.0.0.1:1 --policy single-learner-coarse --workers 4 --max-workers 3", "--max-workers: 3 is less than the 4 workers"},
 		{"train ppo --cluster 127.0.0.1:1 --max-workers 3", "plain is one worker"},
 		{"train ppo --cluster 10.0.0.1:1", "on any address but loopback"},
+		{"train ppo --cluster 127.0.0.1:1 --wrap record=../../x", "--wrap: record=../../x: the file of a submitted run is in the run's own folder"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			o := do(t, 2, strings.Fields(c.args)...)

@@ -75,6 +75,9 @@ func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *tra
 	if f.processes > 0 {
 		return c.trainProcesses(ctx, r, f, workers)
 	}
+	if err := r.Submittable(); err != nil {
+		return err
+	}
 	config, err := f.loadFor(f.addresses...)
 	if err != nil {
 		return err

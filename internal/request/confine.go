@@ -53,6 +53,15 @@ func (r *Request) Confine(c Confinement) error {
 	return nil
 }
 
+// Submittable refuses a request that names files which no cluster would let it name, whatever its
+// workers were started with: its submitter is told at once.
+func (r *Request) Submittable() error {
+	if _, err := r.Found.Wrap.Confined(filepath.IsAbs); err != nil {
+		return fmt.Errorf("--wrap: %w", err)
+	}
+	return nil
+}
+
 // check refuses a setting that names what it may not.
 func (c Confinement) check(f config.Field) error {
 	if f.Names == "" || f.Value == "" || f.Value == f.Default {

@@ -52,8 +52,11 @@ func advice(text string) string {
 		{"connection refused", "nothing listens there: weft coordinator starts one"},
 		{"first record does not look like a TLS", "it is without TLS: leave the certificates away"},
 		{"unknown authority", "it is another user's, or was started with other certificates: --certs DIR names those"},
+		{"bad certificate", "it does not take this certificate, which may have been revoked or have ended: its log says why"},
 		{"certificate", "both sides need certificates of one authority, for the addresses that they are reached at"},
 		{"server preface", "it may ask for certificates: --certs DIR names them"},
+		{"broken pipe", "it ended the connection: its log says why"},
+		{"connection reset", "it ended the connection: its log says why"},
 	} {
 		if strings.Contains(text, x[0]) {
 			return x[1]

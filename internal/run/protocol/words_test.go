@@ -17,6 +17,8 @@ func TestWords(t *testing.T) {
 		`connection error: desc = "transport: Error while dialing: dial tcp a:1: connect: connection refused"`: "dial tcp a:1: connect: connection refused; nothing listens there: weft coordinator starts one",
 		`connection error: desc = "transport: authentication handshake failed: x509: certificate \"x\""`:       `x509: certificate "x"; both sides need certificates of one authority, for the addresses that they are reached at`,
 		`connection error: desc = "error reading server preface: EOF"`:                                         "error reading server preface: EOF; it may ask for certificates: --certs DIR names them",
+		`connection error: desc = "error reading server preface: remote error: tls: bad certificate"`:          "error reading server preface: remote error: tls: bad certificate; it does not take this certificate, which may have been revoked or have ended: its log says why",
+		`connection error: desc = "transport: write tcp a:1->b:2: write: broken pipe"`:                         "write tcp a:1->b:2: write: broken pipe; it ended the connection: its log says why",
 		`connection error: desc = "broken`:                                                                     `connection error: desc = "broken`,
 		"it has just started":                                                                                  "it has just started",
 	} {
