@@ -137,6 +137,25 @@ func (s *State) Add(a Array) {
 	s.set.arrays[a.Name] = a
 }
 
+// AddAll adds arrays that another state has. One that holds no views gets them whole.
+func (s *State) AddAll(arrays []Array) {
+	if s.set.viewing {
+		for _, a := range arrays {
+			s.Add(a)
+		}
+		return
+	}
+	for _, a := range System.Expanded(arrays) {
+		flat, err := a.flat()
+		check(err)
+		a.Flat, a.Source = flat, nil
+		s.Add(a)
+	}
+}
+
+// Flat returns the data of an array that is not put together from others.
+func (system) Flat(a Array) (any, error) { return a.flat() }
+
 // flat returns the data of an array that has them in either way.
 func (a Array) flat() (any, error) {
 	if a.Source == nil {

@@ -75,9 +75,10 @@ func newFrames(at *Storage, name string, slots, envs int, row shapes.Shape, n in
 		failf("rows of shape %s are not %d frames joined along the last axis", row, n)
 	}
 	size := row.Size() * row.DType.Size()
+	few := (1<<20 + size/n - 1) / max(1, size/n) // frames of a chunk that is worth to be one
 	f := &Frames{
 		storage: at, name: name, envs: envs, row: row, n: n, size: size / n, inner: last * row.DType.Size() / n,
-		each: max(1, (slots+63)/64), last: make([]int32, n), buffer: make([]byte, size),
+		each: max(1, (slots+63)/64, min(slots, few)), last: make([]int32, n), buffer: make([]byte, size),
 	}
 	if n == 1 {
 		f.inner = size

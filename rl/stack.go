@@ -2,6 +2,7 @@ package rl
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"slices"
 
@@ -63,10 +64,18 @@ type joined struct {
 }
 
 func newJoined(a Array, parts map[string]Array) *joined {
-	index := parts[a.Framing.Index]
+	index, ok := parts[a.Framing.Index]
+	if !ok || index.Shape.Rank() != 2 || a.Shape.Rank() == 0 || index.Shape.Dimensions[0] != a.Shape.Dimensions[0] ||
+		index.Shape.Dimensions[1] < 1 || a.Framing.Each < 1 || a.Framing.Inner < 1 {
+		failf("state %q cannot be put together from %q", a.Name, a.Framing.Index)
+	}
 	j := &joined{Framing: *a.Framing, rows: a.Shape.Dimensions[0], n: index.Shape.Dimensions[1], index: index.reader()}
 	for _, name := range a.Framing.Of {
-		j.of = append(j.of, parts[name].reader())
+		part, ok := parts[name]
+		if !ok {
+			failf("state %q lacks %q, which it is put together from", a.Name, name)
+		}
+		j.of = append(j.of, part.reader())
 	}
 	if j.rows > 0 {
 		j.size = a.Shape.Size() / j.rows * a.Shape.DType.Size() / j.n
@@ -102,6 +111,9 @@ func (j *joined) read(row []byte, frames [][]byte, r int64) error {
 	}
 	for i, frame := range frames {
 		at := int(int32(binary.NativeEndian.Uint32(index[4*i:])))
+		if at < 0 || at/j.Each >= len(j.of) {
+			return fmt.Errorf("frame %d is in none of %d arrays", at, len(j.of))
+		}
 		if _, err := j.of[at/j.Each].ReadAt(frame, int64(at%j.Each*j.size)); err != nil && err != io.EOF {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ type Array struct {
 	Shape []int
 	// Data holds the elements, little-endian, in row-major order.
 	Data []byte
+	// Source gives them in place of Data, where they are too many to have twice. It
+	// must not change until the array is written.
+	Source io.ReaderAt
 }
 
 // A File is what one checkpoint holds.
@@ -89,7 +93,7 @@ func (a Array) check() error {
 		return err
 	}
 	n, err := a.size()
-	if err == nil && n != int64(len(a.Data)) {
+	if err == nil && a.Source == nil && n != int64(len(a.Data)) {
 		err = fmt.Errorf("%s%v takes %d bytes, not %d", a.DType, a.Shape, n, len(a.Data))
 	}
 	if err != nil {

@@ -12,10 +12,10 @@ const benchBytes = 100 << 20
 func network() File {
 	var f File
 	for i := range 10 {
-		f.Arrays = append(f.Arrays, Array{stepName(int64(i)), "F32", []int{benchBytes / 40}, ramp(benchBytes / 10)})
+		f.Arrays = append(f.Arrays, Array{stepName(int64(i)), "F32", []int{benchBytes / 40}, ramp(benchBytes / 10), nil})
 	}
 	for i := range 1000 {
-		f.Arrays = append(f.Arrays, Array{"scalar" + stepName(int64(i)), "I64", nil, ramp(8)})
+		f.Arrays = append(f.Arrays, Array{"scalar" + stepName(int64(i)), "I64", nil, ramp(8), nil})
 	}
 	return f
 }

@@ -25,7 +25,7 @@ func (d *Dir) SaveBest(score float64, step int64, f File) error {
 		return nil
 	}
 	own := map[string]string{keyStep: formatStep(step), keyScore: strconv.FormatFloat(score, 'g', -1, 64)}
-	if err := d.write(d.bestPath(), f, own); err != nil {
+	if err := d.write(step, d.bestPath(), f, own); err != nil {
 		d.best = nil // the new one may or may not have taken the name
 		return err
 	}
@@ -38,7 +38,7 @@ func (d *Dir) knowBest() error {
 	if d.best != nil {
 		return nil
 	}
-	own, err := verify(d.bestPath())
+	own, _, err := d.verify(d.bestPath())
 	switch {
 	case err == nil:
 		score, _, err := d.parseBest(own)
@@ -56,7 +56,7 @@ func (d *Dir) knowBest() error {
 func (d *Dir) Best() (f File, score float64, step int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f, own, err := read(d.bestPath())
+	f, _, own, err := read(d.bestPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: no best one: %w", d.path, ErrNone)
 	}

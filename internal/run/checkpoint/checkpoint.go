@@ -6,7 +6,9 @@
 // format version and a checksum of the whole file. The same File always gives the same bytes.
 //
 // Write replaces a file in one step, whatever happens meanwhile. A Dir keeps the newest few
-// checkpoints of a run and its best one. Lock keeps a second process out of a run's folder.
+// checkpoints of a run and its best one. Of large arrays that say what has changed in them, such as
+// a replay's, it writes only that, into files of blocks that several checkpoints share. Lock keeps
+// a second process out of a run's folder.
 //
 // The package knows arrays and text. What they mean is its callers' business.
 package checkpoint
@@ -62,9 +64,10 @@ func Write(path string, f File) error {
 }
 
 // Read returns the checkpoint at path, checked in full. The arrays are in name order, their Data
-// are parts of one buffer, each aligned to its element size.
+// are parts of one buffer, each aligned to its element size. Arrays kept in blocks have a Source
+// instead, which checks them as they are read.
 func Read(path string) (File, error) {
-	f, _, err := read(path)
+	f, _, _, err := read(path)
 	return f, err
 }
 

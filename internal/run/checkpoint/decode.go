@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 )
 
 // source is a file's bytes and how many there are. Nothing is allocated that is larger than what is
@@ -40,16 +41,19 @@ func open(path string, f func(source) error) error {
 	return f(source{file, info.Size()})
 }
 
-// read returns the checkpoint at path and the package's own metadata.
-func read(path string) (f File, own map[string]string, err error) {
+// read returns the checkpoint at path, its arrays in blocks, and the package's own
+// metadata. Blocks are checked when they are read.
+func read(path string) (f File, blocks map[string]*blocked, own map[string]string, err error) {
 	err = open(path, func(s source) error {
-		f, own, err = decode(s, checkpointsOnly)
+		if f, own, err = decode(s, checkpointsOnly); err == nil {
+			f, blocks, err = resolve(filepath.Dir(path), f, own)
+		}
 		return err
 	})
 	if err != nil {
-		return File{}, nil, named(path, err)
+		return File{}, nil, nil, named(path, err)
 	}
-	return f, own, nil
+	return f, blocks, own, nil
 }
 
 // verify checks a checkpoint as read does, without keeping its data.
@@ -170,8 +174,8 @@ func checkOwn(h header, raw []byte) error {
 	if !ok {
 		return faultf(ErrForeign, "not a checkpoint: a safetensors file from elsewhere, which may hold weights but no run to go on with")
 	}
-	if version != formatVersion {
-		return faultf(ErrVersion, "written by format version %s, this binary reads %s", version, formatVersion)
+	if version != formatVersion && version != blockedVersion {
+		return faultf(ErrVersion, "written by format version %s, this binary reads %s and %s", version, formatVersion, blockedVersion)
 	}
 	if _, ok := digestOf(raw); !ok {
 		return faultf(ErrForeign, "not a checkpoint: the checksum is not in its place, so another program has rewritten the file")

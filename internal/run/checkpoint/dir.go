@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,11 +34,21 @@ type Dir struct {
 	seen map[int64]verdict
 	// best is the score of best.safetensors, once known.
 	best *float64
+	// bestSeen is what is known of best.safetensors, of its blocks in particular.
+	bestSeen verdict
+	// blocks are the arrays in blocks of the checkpoint that was saved or read last.
+	blocks map[string]*blocked
+	// sound are blocks that have been checked or written.
+	sound map[ref]bool
 }
 
 type verdict struct {
-	info fs.FileInfo
-	good bool
+	info  fs.FileInfo
+	good  bool
+	files []string // that its blocks are in
+	// unsure is true of a file that could not be read, or not by this binary: it may
+	// need blocks that nothing else does.
+	unsure bool
 }
 
 // Open returns the checkpoints under path, of which Save keeps the newest keep, at least 1. It
@@ -49,7 +60,7 @@ func Open(path string, keep int) (*Dir, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("checkpoints in %s: not a folder", path)
 	}
-	return &Dir{path: path, keep: keep, disk: osDisk{}, seen: map[int64]verdict{}}, nil
+	return &Dir{path: path, keep: keep, disk: osDisk{}, seen: map[int64]verdict{}, sound: map[ref]bool{}}, nil
 }
 
 // Save writes f as the checkpoint of a step, replacing one that is there, and then removes all but
@@ -64,11 +75,11 @@ func (d *Dir) Save(step int64, f File) error {
 	defer d.mu.Unlock()
 	delete(d.seen, step)
 	path := d.stepPath(step)
-	if err := d.write(path, f, map[string]string{keyStep: formatStep(step)}); err != nil {
+	if err := d.write(step, path, f, map[string]string{keyStep: formatStep(step)}); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil {
-		d.seen[step] = verdict{info, true}
+		d.seen[step] = verdict{info: info, good: true, files: fileNames(d.blocks)}
 	}
 	if err := d.prune(step); err != nil {
 		return fmt.Errorf("checkpoint of step %d is saved, but old ones could not be removed: %w", step, err)
@@ -76,11 +87,20 @@ func (d *Dir) Save(step int64, f File) error {
 	return nil
 }
 
-func (d *Dir) write(path string, f File, own map[string]string) error {
+func (d *Dir) write(step int64, path string, f File, own map[string]string) error {
 	if err := makeDir(d.disk, d.path); err != nil {
 		return named(path, err)
 	}
-	return write(d.disk, path, f, own)
+	f, more, done, err := d.saveBlocks(step, f)
+	if err != nil {
+		return err
+	}
+	maps.Copy(own, more)
+	if err := write(d.disk, path, f, own); err != nil {
+		return err
+	}
+	done()
+	return nil
 }
 
 // Latest returns the newest good checkpoint and its step. Newer files that had to be passed over
@@ -102,17 +122,23 @@ func (d *Dir) Latest() (f File, step int64, skipped []error, err error) {
 var errVanished = errors.New("a checkpoint was removed while it was being read")
 
 func (d *Dir) latest() (File, int64, []error, error) {
-	steps, _, err := d.list()
+	steps, _, _, err := d.list()
 	if err != nil {
 		return File{}, 0, nil, err
 	}
 	var skipped []error
 	for _, step := range steps {
-		f, own, err := read(d.stepPath(step))
+		f, blocks, own, err := read(d.stepPath(step))
 		if err == nil {
 			err = d.checkStep(step, own)
 		}
 		if err == nil {
+			err = d.checkBlocks(d.stepPath(step), blocks)
+		}
+		if err == nil {
+			if d.blocks == nil {
+				d.blocks = blocks
+			}
 			return f, step, skipped, nil
 		}
 		if d.vanished(step) {
@@ -131,7 +157,7 @@ func (d *Dir) vanished(step int64) bool {
 // prune removes what Save need not keep. Temporary files are a dead writer's, since there is only
 // one writer.
 func (d *Dir) prune(saved int64) error {
-	steps, temps, err := d.list()
+	steps, temps, blocks, err := d.list()
 	if err != nil {
 		return err
 	}
@@ -151,7 +177,7 @@ func (d *Dir) prune(saved int64) error {
 			delete(d.seen, step)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.collect(blocks))...)
 }
 
 // good says whether a step's checkpoint is sound, reading it only if it has changed since that was
@@ -165,11 +191,11 @@ func (d *Dir) good(step int64) bool {
 	if v, ok := d.seen[step]; ok && unchanged(v.info, info) {
 		return v.good
 	}
-	own, err := verify(path)
+	own, blocks, err := d.verify(path)
 	if err == nil {
 		err = d.checkStep(step, own)
 	}
-	d.seen[step] = verdict{info, err == nil}
+	d.seen[step] = verdict{info, err == nil, fileNames(blocks), unsure(err)}
 	return err == nil
 }
 
@@ -186,11 +212,12 @@ func (d *Dir) checkStep(step int64, own map[string]string) error {
 	return nil
 }
 
-// list returns the steps that have a file, newest first, and the names of temporary files.
-func (d *Dir) list() (steps []int64, temps []string, err error) {
+// list returns the steps that have a file, newest first, and the names of temporary files and of
+// block files.
+func (d *Dir) list() (steps []int64, temps, blocks []string, err error) {
 	files, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("checkpoints in %s: %w", d.path, err)
+		return nil, nil, nil, fmt.Errorf("checkpoints in %s: %w", d.path, err)
 	}
 	for _, file := range files {
 		if file.IsDir() {
@@ -200,10 +227,12 @@ func (d *Dir) list() (steps []int64, temps []string, err error) {
 			steps = append(steps, step)
 		} else if isTemp(file.Name()) {
 			temps = append(temps, file.Name())
+		} else if isBlocks(file.Name()) {
+			blocks = append(blocks, file.Name())
 		}
 	}
 	slices.SortFunc(steps, func(a, b int64) int { return cmp.Compare(b, a) })
-	return steps, temps, nil
+	return steps, temps, blocks, nil
 }
 
 // stepOf returns the step of a checkpoint's name. Only the name that Save would give counts, so

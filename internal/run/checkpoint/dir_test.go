@@ -272,7 +272,7 @@ func TestBestReplaces(t *testing.T) {
 		"torn":    {good[:300], 2, nil},
 		"foreign": {entries("", 0), 2, nil},
 		"unnamed": {bytesOf(t, small(1), nil), 2, nil},
-		"newer":   {[]byte(strings.Replace(string(good), `format":"1"`, `format":"2"`, 1)), 0, ErrVersion},
+		"newer":   {[]byte(strings.Replace(string(good), `format":"1"`, `format":"3"`, 1)), 0, ErrVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := openDir(t, t.TempDir(), 1)

@@ -146,7 +146,7 @@ func newFlaky(at int, err error) *flakyDisk {
 // operation.
 func big(content byte) File {
 	f := small(content)
-	f.Arrays = append(f.Arrays, Array{"big", "U8", []int{3 * smallWrites}, make([]byte, 3*smallWrites)})
+	f.Arrays = append(f.Arrays, Array{"big", "U8", []int{3 * smallWrites}, make([]byte, 3*smallWrites), nil})
 	return f
 }
 

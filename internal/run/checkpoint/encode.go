@@ -84,8 +84,9 @@ func (m image) WriteTo(w io.Writer) (int64, error) {
 		if err != nil {
 			break
 		}
-		n, err = w.Write(a.Data)
-		total += int64(n)
+		var n int64
+		n, err = a.writeTo(w)
+		total += n
 	}
 	return total, err
 }
@@ -105,17 +106,19 @@ func appendHeader(b []byte, meta, own map[string]string, arrays []Array) []byte 
 	b = append(b, opening...)
 	b = append(b, noDigest...)
 	b = append(b, '"')
-	b = appendPair(b, keyFormat, formatVersion)
+	b = appendPair(b, keyFormat, cmp.Or(own[keyFormat], formatVersion))
 	for _, m := range []map[string]string{own, meta} {
 		for _, k := range sortedKeys(m) {
-			b = appendPair(b, k, m[k])
+			if k != keyFormat {
+				b = appendPair(b, k, m[k])
+			}
 		}
 	}
 	b = append(b, '}')
-	offset := 0
+	offset := int64(0)
 	for _, a := range arrays {
 		b = appendEntry(b, a, offset)
-		offset += len(a.Data)
+		offset += a.bytes()
 	}
 	b = append(b, '}')
 	for len(b)%alignment != 0 {
@@ -129,14 +132,14 @@ func appendPair(b []byte, key, value string) []byte {
 	return appendString(append(b, ':'), value)
 }
 
-func appendEntry(b []byte, a Array, offset int) []byte {
+func appendEntry(b []byte, a Array, offset int64) []byte {
 	b = appendString(append(b, ','), a.Name)
 	b = append(b, `:{"dtype":"`...)
 	b = append(b, a.DType...)
 	b = append(b, `","shape":`...)
 	b = appendInts(b, a.Shape...)
 	b = append(b, `,"data_offsets":`...)
-	b = appendInts(b, offset, offset+len(a.Data))
+	b = appendInts(b, int(offset), int(offset+a.bytes()))
 	return append(b, '}')
 }
 

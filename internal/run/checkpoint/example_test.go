@@ -88,7 +88,7 @@ func ExampleWrite() {
 	}
 	f, err := checkpoint.Read(path)
 	fmt.Println(f.Meta, f.Arrays, err)
-	// Output: map[algorithm:ppo] [{weights U8 [2 2] [1 2 3 4]}] <nil>
+	// Output: map[algorithm:ppo] [{weights U8 [2 2] [1 2 3 4] <nil>}] <nil>
 }
 
 func ExampleWeightsSHA256() {

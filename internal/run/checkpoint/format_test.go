@@ -34,13 +34,13 @@ func ramp(n int) []byte {
 func sample() File {
 	f := File{Meta: map[string]string{"algorithm": "ppo", "note": "a \"quoted\" <line>\nand é", "": "empty key"}}
 	for _, dtype := range slices.Sorted(maps.Keys(elementSize)) {
-		f.Arrays = append(f.Arrays, Array{"all/" + dtype, dtype, []int{3}, ramp(3 * elementSize[dtype])})
+		f.Arrays = append(f.Arrays, Array{"all/" + dtype, dtype, []int{3}, ramp(3 * elementSize[dtype]), nil})
 	}
 	return File{f.Meta, append(f.Arrays,
-		Array{"scalar", "I64", []int{}, ramp(8)},
-		Array{"empty", "F32", []int{2, 0, 5}, []byte{}},
-		Array{"matrix \"é\"\n", "F32", []int{2, 3}, ramp(24)},
-		Array{"a byte", "U8", []int{1}, ramp(1)},
+		Array{"scalar", "I64", []int{}, ramp(8), nil},
+		Array{"empty", "F32", []int{2, 0, 5}, []byte{}, nil},
+		Array{"matrix \"é\"\n", "F32", []int{2, 3}, ramp(24), nil},
+		Array{"a byte", "U8", []int{1}, ramp(1), nil},
 	)}
 }
 
@@ -48,7 +48,7 @@ func sample() File {
 func small(content byte) File {
 	return File{
 		Meta:   map[string]string{"k": "v"},
-		Arrays: []Array{{"w", "U8", []int{4}, bytes.Repeat([]byte{content}, 4)}},
+		Arrays: []Array{{"w", "U8", []int{4}, bytes.Repeat([]byte{content}, 4), nil}},
 	}
 }
 
@@ -202,10 +202,10 @@ func TestReadForeign(t *testing.T) {
 	want(t, f, File{
 		Meta: map[string]string{"format": "np"},
 		Arrays: []Array{
-			{"bias", "F32", []int{2}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}},
-			{"count", "I64", []int{}, []byte{7, 0, 0, 0, 0, 0, 0, 0}},
-			{"mask", "BOOL", []int{3}, []byte{1, 0, 1}},
-			{"none", "F64", []int{0, 4}, []byte{}},
+			{"bias", "F32", []int{2}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}, nil},
+			{"count", "I64", []int{}, []byte{7, 0, 0, 0, 0, 0, 0, 0}, nil},
+			{"mask", "BOOL", []int{3}, []byte{1, 0, 1}, nil},
+			{"none", "F64", []int{0, 4}, []byte{}, nil},
 		},
 	})
 	_, err = Read(path)
@@ -360,14 +360,14 @@ func TestRefused(t *testing.T) {
 	f := File{
 		Meta: map[string]string{"weft.step": "1", "bad": "\xff"},
 		Arrays: []Array{
-			{"b", "F32", []int{2}, ramp(4)},
-			{"b", "F33", nil, nil},
-			{"", "U8", []int{0}, nil},
-			{"__metadata__", "U8", []int{0}, nil},
-			{"\xff", "U8", []int{0}, nil},
-			{"n", "U8", []int{-1}, nil},
-			{"o", "U8", []int{1 << 30, 1 << 30, 1 << 30, 0}, nil},
-			{"r", "U8", make([]int, maxRank+1), nil},
+			{"b", "F32", []int{2}, ramp(4), nil},
+			{"b", "F33", nil, nil, nil},
+			{"", "U8", []int{0}, nil, nil},
+			{"__metadata__", "U8", []int{0}, nil, nil},
+			{"\xff", "U8", []int{0}, nil, nil},
+			{"n", "U8", []int{-1}, nil, nil},
+			{"o", "U8", []int{1 << 30, 1 << 30, 1 << 30, 0}, nil, nil},
+			{"r", "U8", make([]int, maxRank+1), nil, nil},
 		},
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
@@ -415,7 +415,7 @@ func TestMemory(t *testing.T) {
 	const size = 16 << 20
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.safetensors")
-	f := File{Arrays: []Array{{"w", "F32", []int{size / 4}, ramp(size)}, {"b", "U8", []int{1}, ramp(1)}}}
+	f := File{Arrays: []Array{{"w", "F32", []int{size / 4}, ramp(size), nil}, {"b", "U8", []int{1}, ramp(1), nil}}}
 	lie := filepath.Join(dir, "lie")
 	put(t, lie, append(binary.LittleEndian.AppendUint64(nil, maxHeader), '{'))
 	for name, test := range map[string]struct {

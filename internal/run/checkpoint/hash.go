@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"io"
 )
 
 // WeightsSHA256 returns the sha256, in hexadecimal, of the arrays' data one after the other in name
@@ -16,7 +18,7 @@ func WeightsSHA256(arrays []Array) string {
 	}
 	h := sha256.New()
 	for _, a := range byName(arrays) {
-		h.Write(a.Data)
+		mustWrite(a, h)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -35,10 +37,17 @@ func StateSHA256(arrays []Array) string {
 		for _, d := range a.Shape {
 			head = appendUint(head, d)
 		}
-		h.Write(appendUint(head, len(a.Data)))
-		h.Write(a.Data)
+		h.Write(appendUint(head, int(a.bytes())))
+		mustWrite(a, h)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// mustWrite writes the data of an array of a run's own state, which is there to be read.
+func mustWrite(a Array, w io.Writer) {
+	if _, err := a.writeTo(w); err != nil {
+		panic(fmt.Sprintf("array %q: %v", a.Name, err))
+	}
 }
 
 func appendFramed(b []byte, s string) []byte {

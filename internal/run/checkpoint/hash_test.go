@@ -7,8 +7,8 @@ import (
 
 func hashed() []Array {
 	return []Array{
-		{"b", "U8", []int{2}, []byte{9, 8}},
-		{"a", "F32", []int{1, 2}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}},
+		{"b", "U8", []int{2}, []byte{9, 8}, nil},
+		{"a", "F32", []int{1, 2}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}, nil},
 	}
 }
 

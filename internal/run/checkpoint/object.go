@@ -51,7 +51,7 @@ func (o *Object) SHA256() string { return o.sha256 }
 func (o *Object) Reader() io.Reader {
 	parts := []io.Reader{bytes.NewReader(o.m.head)}
 	for _, a := range o.m.arrays {
-		parts = append(parts, bytes.NewReader(a.Data))
+		parts = append(parts, a.reader())
 	}
 	return io.MultiReader(parts...)
 }
@@ -83,6 +83,9 @@ func decodeSummed(r io.Reader, size int64, sum string) (File, map[string]string,
 	f, own, err := decode(source{io.TeeReader(io.LimitReader(r, size), h), size}, checkpointsOnly)
 	if err != nil {
 		return File{}, nil, err
+	}
+	if _, ok := own[keyBlocks]; ok {
+		return File{}, nil, damaged("its blocks are in other files, of the folder that it was copied from")
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); sum != "" && got != sum {
 		return File{}, nil, damaged("its sha256 is %s, not %s", got, sum)

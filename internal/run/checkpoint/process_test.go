@@ -20,7 +20,13 @@ func TestMain(m *testing.M) {
 	case "lock":
 		holdLock(os.Args[1])
 	case "save":
-		saveForever(os.Args[1])
+		saveForever(os.Args[1], big)
+	case "save blocks":
+		r := newRing(40)
+		saveForever(os.Args[1], func(content byte) File {
+			r.put(int(content)*5, content)
+			return r.file(content)
+		})
 	default:
 		os.Exit(m.Run())
 	}
@@ -34,10 +40,10 @@ func holdLock(dir string) {
 }
 
 // saveForever saves one step after the other and says each when it is done.
-func saveForever(dir string) {
+func saveForever(dir string, content func(byte) File) {
 	d, err := Open(dir, 2)
 	for step := int64(1); err == nil; step++ {
-		if err = d.Save(step, big(byte(step))); err == nil {
+		if err = d.Save(step, content(byte(step))); err == nil {
 			fmt.Println(step)
 		}
 	}

@@ -111,7 +111,7 @@ func createTemp(d disk, path string) (string, diskFile, error) {
 
 // isTemp says whether a file of this name is a temporary one of a checkpoint.
 func isTemp(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.Contains(name, extension+".") && strings.HasSuffix(name, tempSuffix)
+	return strings.HasPrefix(name, ".") && (strings.Contains(name, extension+".") || strings.Contains(name, blockExtension+".")) && strings.HasSuffix(name, tempSuffix)
 }
 
 // removeAny removes a file if it is there.

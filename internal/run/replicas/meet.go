@@ -186,7 +186,7 @@ func (r *replica) farewell() error {
 		r.send(0, true)
 		return nil
 	}
-	r.world.final = rl.NewState(r.scope)
+	r.world.final = rl.System.Viewing(rl.NewState(r.scope))
 	r.world.collect(r.world.final, func(t told) bool { return t.Final })
 	return nil
 }

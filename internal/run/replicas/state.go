@@ -24,12 +24,16 @@ func (w *World) Save(st *rl.State) {
 		w.owner.run.Save(st)
 		return
 	}
-	if w.final != nil {
-		for _, a := range w.final.Arrays() {
-			st.Add(a)
-		}
-		return
+	all := w.final
+	if all == nil {
+		all = rl.System.Viewing(rl.NewState(w.owner.scope))
+		w.gather(all)
 	}
+	st.AddAll(all.Arrays())
+}
+
+// gather puts the state of all replicas, as they are now.
+func (w *World) gather(st *rl.State) {
 	if !w.live { // nobody has taken a step yet
 		w.merge(st, w.states())
 		return
@@ -117,6 +121,9 @@ func (r *replica) state() []rl.Array {
 	st := rl.NewState(r.scope)
 	if r.world.Restarting {
 		rl.System.Restarting(st)
+	}
+	if !r.world.Plan.Async { // where the last known state of a replica may be asked for later
+		rl.System.Viewing(st)
 	}
 	rl.System.SaveSome(r.scope, st, r.gives)
 	return st.Arrays()
@@ -249,9 +256,12 @@ func (w *World) Refresh() error {
 	if w.top == nil || !slices.ContainsFunc(rl.System.Components(w.owner.scope), away) {
 		return nil
 	}
-	st := rl.NewState(w.owner.scope)
+	st := rl.System.Viewing(rl.NewState(w.owner.scope))
 	if err := rl.Catch(func() error { w.Save(st); return nil }); err != nil {
 		return err
+	}
+	if w.final == nil {
+		defer rl.System.Release(st.Arrays())
 	}
 	return rl.System.LoadWeights(w.owner.scope, st)
 }

@@ -1,9 +1,13 @@
 package runner
 
-import "github.com/weft-rl/weft/internal/metrics"
+import (
+	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/rl"
+)
 
-// A checkpoint is written while the run goes on: at the cut its state is copied, and
-// a goroutine encodes and writes the copy. There is one at a time: who wants to save
+// A checkpoint is written while the run goes on: at the cut its state is copied, but for
+// stores, of which a block is copied if it changes before it is written, and a goroutine
+// encodes and writes it. There is one at a time: who wants to save
 // again waits for it, and so does whoever ends the run.
 
 // save begins to write a checkpoint of the present state.
@@ -11,7 +15,7 @@ func (s *Session) save() error {
 	if err := s.settle(); err != nil {
 		return err
 	}
-	f, err := s.content()
+	f, state, err := s.content()
 	if err != nil {
 		return err
 	}
@@ -22,12 +26,17 @@ func (s *Session) save() error {
 		}
 	}
 	step, written := s.run.Steps(), make(chan error, 1)
+	release := func() {}
+	if s.last == nil {
+		release = func() { rl.System.Release(state) }
+	}
 	s.taken, s.savedAt, s.writing = step, s.Now(), written
 	go func() {
 		err := sync() // a checkpoint must not outlive the lines before it
 		if err == nil {
 			err = s.vault.Save(step, f)
 		}
+		release()
 		written <- err
 	}()
 	return nil

@@ -50,9 +50,9 @@ type Session struct {
 	saved     int64   // steps of the newest checkpoint; -1 without one
 	taken     int64   // steps of the newest that was begun; likewise
 	savedAt   time.Time
-	writing   chan error         // gives how that ended; nil once it was heard
-	stopped   bool               // by ctx
-	last      []checkpoint.Array // the state at the last cut; nil before it
+	writing   chan error // gives how that ended; nil once it was heard
+	stopped   bool       // by ctx
+	last      []rl.Array // the state at the last cut; nil before it
 	closed    bool
 
 	result Result
@@ -324,16 +324,28 @@ func (s *Session) Close() error {
 
 // content returns what a checkpoint holds: everything, but, of an environment that
 // cannot be saved, the episodes under way. After the last cut it is the state of that
-// cut: whatever a training function does behind its loop is not part of the run.
-func (s *Session) content() (_ checkpoint.File, err error) {
-	all := s.last
-	if all == nil {
-		all, err = capture(s.scope, s.world.Save)
+// cut: whatever a training function does behind its loop is not part of the run. state is
+// the same as the components saved it, to be released when the file was written.
+func (s *Session) content() (f checkpoint.File, state []rl.Array, err error) {
+	if state = s.last; state == nil {
+		state, err = capture(s.scope, s.world.Save)
 	}
-	return checkpoint.File{Arrays: all, Meta: map[string]string{
+	if err != nil {
+		return f, nil, err
+	}
+	f.Arrays, err = arrays(rl.System.Stored(state))
+	f.Meta = map[string]string{
 		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
 		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),
 		"seconds": strconv.FormatFloat(s.seconds(), 'g', -1, 64), "exact": fmt.Sprint(s.exact),
 		"evaluated": fmt.Sprint(s.evaluated), "recorded": fmt.Sprint(s.size()),
-	}}, err
+	}
+	return f, state, err
+}
+
+// release gives up what content returned.
+func (s *Session) release(state []rl.Array) {
+	if s.last == nil {
+		rl.System.Release(state)
+	}
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -30,23 +31,24 @@ func dtypeOf(name string) (dtypes.DType, bool) {
 	return dtypes.InvalidDType, false
 }
 
-// arrays returns a state as a checkpoint holds it.
-func arrays(s *rl.State) ([]checkpoint.Array, error) {
+// arrays returns arrays of a state as a checkpoint has them.
+func arrays(state []rl.Array) ([]checkpoint.Array, error) {
 	var out []checkpoint.Array
-	for _, a := range s.Arrays() {
+	for _, a := range state {
 		name, ok := names[a.Shape.DType]
 		if !ok {
 			return nil, fmt.Errorf("state %q: %s cannot be saved", a.Name, a.Shape.DType)
 		}
-		out = append(out, checkpoint.Array{
-			Name: a.Name, DType: name, Shape: append([]int{}, a.Shape.Dimensions...),
-			Data: dtypes.UnsafeByteSliceFromAny(a.Flat),
-		})
+		x := checkpoint.Array{Name: a.Name, DType: name, Shape: append([]int{}, a.Shape.Dimensions...), Source: a.Source}
+		if x.Source == nil {
+			x.Data = dtypes.UnsafeByteSliceFromAny(a.Flat)
+		}
+		out = append(out, x)
 	}
 	return out, nil
 }
 
-// state returns a checkpoint as components load it.
+// state returns a checkpoint as components load it: data are copied when they are asked for.
 func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
 	st := rl.NewState(s)
 	for _, a := range f.Arrays {
@@ -54,21 +56,22 @@ func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
 		if !ok {
 			return nil, fmt.Errorf("array %q: dtype %s is not known", a.Name, a.DType)
 		}
-		shape := shapes.Make(d, a.Shape...)
-		flat := dtypes.MakeAnySlice(d, shape.Size())
-		copy(dtypes.UnsafeByteSliceFromAny(flat), a.Data)
-		st.Add(rl.Array{Name: a.Name, Shape: shape, Flat: flat})
+		x := rl.Array{Name: a.Name, Shape: shapes.Make(d, a.Shape...), Source: a.Source}
+		if x.Source == nil {
+			x.Source = bytes.NewReader(a.Data)
+		}
+		st.Add(x)
 	}
 	return st, nil
 }
 
-// capture returns what save puts, to be written or hashed.
-func capture(s *rl.Scope, save func(*rl.State)) (out []checkpoint.Array, err error) {
-	st := rl.NewState(s)
+// capture returns what save puts, to be written or hashed. Stores are not copied.
+func capture(s *rl.Scope, save func(*rl.State)) ([]rl.Array, error) {
+	st := rl.System.Viewing(rl.NewState(s))
 	if err := rl.Catch(func() error { save(st); return nil }); err != nil {
 		return nil, err
 	}
-	return arrays(st)
+	return st.Arrays(), nil
 }
 
 // weights returns the parameters among a state's arrays.

@@ -294,10 +294,11 @@ func (s *Session) evaluate() error {
 	if s.vault == nil {
 		return nil
 	}
-	f, err := s.content()
+	f, state, err := s.content()
 	if err != nil {
 		return err
 	}
+	defer s.release(state)
 	if err := s.vault.SaveBest(e.Mean, e.Steps, f); err != nil {
 		return err
 	}
@@ -311,14 +312,19 @@ func (s *Session) conclude() error {
 	if err := s.world.Refresh(); err != nil {
 		return err
 	}
-	f, err := s.content()
+	_, state, err := s.content()
+	if err != nil {
+		return err
+	}
+	defer s.release(state)
+	whole, err := arrays(rl.System.Expanded(state))
 	if err != nil {
 		return err
 	}
 	s.result = Result{
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(), Began: s.beganAt,
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
-		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
+		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, whole)), StateSHA256: checkpoint.StateSHA256(whole),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation,
 	}
@@ -326,7 +332,12 @@ func (s *Session) conclude() error {
 		s.result.Player, _ = newPlayer(s.scope, s.world.Trainer().Agent(), s.specs) // evaluation says why there is none
 	}
 	if p := s.Probe; p != nil && p.State != nil {
-		p.State(f.Arrays)
+		for i := range whole {
+			if whole[i], err = whole[i].Load(); err != nil {
+				return err
+			}
+		}
+		p.State(whole)
 	}
 	return nil
 }

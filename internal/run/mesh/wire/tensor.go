@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -135,19 +136,31 @@ func arrayCodec() *codec {
 		put: func(e *Encoder, p unsafe.Pointer) {
 			a := (*rl.Array)(p)
 			e.text(a.Name)
-			rows := byte(0)
-			if a.Rows {
-				rows = 1
+			e.head = append(e.head, flagsOf(a))
+			if a.Framing != nil {
+				e.framing(a)
+				return
 			}
-			e.head = append(e.head, rows)
+			flat, err := rl.System.Flat(*a)
+			if err != nil {
+				e.err = err
+				return
+			}
 			var bytes []byte
 			if a.Shape.Size() > 0 {
-				bytes = dtypes.UnsafeByteSliceFromAny(a.Flat)
+				bytes = dtypes.UnsafeByteSliceFromAny(flat)
 			}
-			e.bulk(a.Shape, bytes, a.Flat)
+			e.bulk(a.Shape, bytes, flat)
 		},
 		take: func(d *decoder, p unsafe.Pointer) {
-			a := rl.Array{Name: d.text(), Rows: d.byte() == 1}
+			a := rl.Array{Name: d.text()}
+			flags := d.byte()
+			a.Rows, a.Part = flags&isRows != 0, flags&isPart != 0
+			if flags&isFraming != 0 {
+				d.framing(&a)
+				*(*rl.Array)(p) = a
+				return
+			}
 			s, size, ok := d.shape()
 			if !ok {
 				d.fail("an array without data")
@@ -160,4 +173,48 @@ func arrayCodec() *codec {
 			*(*rl.Array)(p) = a
 		},
 	}
+}
+
+// What is said of an array beside its data.
+const (
+	isRows = 1 << iota
+	isPart
+	isFraming
+)
+
+func flagsOf(a *rl.Array) (out byte) {
+	for i, on := range []bool{a.Rows, a.Part, a.Framing != nil} {
+		if on {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// framed is an array that is put together from others, as text.
+type framed struct {
+	DType   dtypes.DType
+	Dims    []int
+	Framing rl.Framing
+}
+
+func (e *Encoder) framing(a *rl.Array) {
+	text, err := json.Marshal(framed{a.Shape.DType, a.Shape.Dimensions, *a.Framing})
+	if err != nil {
+		e.err = err
+	}
+	e.text(string(text))
+}
+
+func (d *decoder) framing(a *rl.Array) {
+	var x framed
+	err := json.Unmarshal([]byte(d.text()), &x)
+	if d.err != nil {
+		return
+	}
+	if err != nil || !slices.Contains(known[1:], x.DType) || len(x.Dims) > mostAxes || slices.ContainsFunc(x.Dims, func(n int) bool { return n < 0 || n > mostRows }) {
+		d.fail("an array that is put together from none")
+		return
+	}
+	a.Shape, a.Framing = shapes.Make(x.DType, x.Dims...), &x.Framing
 }
