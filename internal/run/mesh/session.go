@@ -48,7 +48,7 @@ type Session struct {
 	end     context.CancelCauseFunc
 	joining context.Context
 	ways    func(*peer) ([]way, func(), error) // as reached; tests have ways of their own
-	peers   []atomic.Pointer[peer] // by worker; nil for this one and for those that nothing is said to
+	peers   []atomic.Pointer[peer]             // by worker; nil for this one and for those that nothing is said to
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
 	leaving bool       // nobody is let in any more
