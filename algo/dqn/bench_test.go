@@ -13,7 +13,7 @@ import (
 // an update of 128 rows every 10 steps.
 func BenchmarkTrain(b *testing.B) {
 	r, err := app.Train(context.Background(), app.Job{
-		Algorithm: dqn.Algorithm, Env: classic.CartPole, Set: []string{"learning_starts=100"}, Steps: int64(b.N) * 10,
+		Algorithm: dqn.Algorithm, Env: classic.CartPole, Preset: "cleanrl", Set: []string{"learning_starts=100"}, Steps: int64(b.N) * 10,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -1,6 +1,7 @@
 package dqn_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,33 @@ func TestFamily(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			algotest.Solve(t, a, []algotest.Task{{Name: "identity", Env: debug.Identity, Set: more, Steps: 16_000, Want: 15.9}})
 		})
+	}
+}
+
+// TestDefaults: each of them is DQN with other defaults, and with DQN's where it gives none.
+func TestDefaults(t *testing.T) {
+	configured := func(a algo.Algorithm) any {
+		c, err := algotest.Configure(a, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	plain := *configured(dqn.Algorithm).(*dqn.Config)
+	c51, quantiles, rainbow := plain, plain, plain
+	c51.Distribution, c51.Atoms, c51.VMin, c51.VMax, c51.AdamEps = "categorical", 101, -100, 100, .01/128
+	quantiles.Distribution, quantiles.Quantiles, quantiles.Huber, quantiles.AdamEps = "quantile", 25, 1, .01/128
+	rainbow.Distribution, rainbow.VMin, rainbow.VMax, rainbow.NStep = "categorical", -100, 100, 3
+	rainbow.Double, rainbow.Dueling, rainbow.Prioritised, rainbow.Noisy = true, true, true, true
+	rainbow.EpsilonStart, rainbow.EpsilonEnd = 0, 0
+	for _, x := range []struct{ got, want dqn.Config }{
+		{configured(dqn.C51).(*dqn.C51Config).Config, c51},
+		{configured(dqn.QRDQN).(*dqn.QRDQNConfig).Config, quantiles},
+		{configured(dqn.Rainbow).(*dqn.RainbowConfig).Config, rainbow},
+	} {
+		if !reflect.DeepEqual(x.got, x.want) {
+			t.Errorf("defaults %+v, want %+v", x.got, x.want)
+		}
 	}
 }
 
