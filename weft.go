@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/algo/r2d2"
 	"github.com/weft-rl/weft/algo/reinforce"
 	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/algo/td3"
@@ -31,7 +32,7 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
-			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm,
+			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},

@@ -38,7 +38,11 @@ func (v Values) Init(c *rl.Ctx, sc *model.Scope) {
 // [rows..., choices, Numbers]. noise names the draws of noisy layers; "" is without noise.
 func (v Values) Apply(c *rl.Ctx, sc *model.Scope, obs rl.Obs, noise string) *Node {
 	v.Noise.Use = noise
-	x := v.Torso.Apply(c, sc.At("torso"), obs.X)
+	return v.Choices(c, sc, v.Torso.Apply(c, sc.At("torso"), obs.X))
+}
+
+// Choices returns predictions from features x, the last layers of Apply.
+func (v Values) Choices(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	z, over := v.head(c, sc.At("out"), x, v.Action.N)
 	if !v.Dueling {
 		return z

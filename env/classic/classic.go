@@ -18,7 +18,7 @@ import (
 const float32Type = dtypes.Float32
 
 // All are the environments of this package.
-var All = []env.Entry{CartPole, Acrobot, MountainCar, MountainCarContinuous, Pendulum}
+var All = []env.Entry{CartPole, Acrobot, MountainCar, MountainCarContinuous, Pendulum, CartPolePositions}
 
 // entry offers dynamics that have no options.
 func entry(d env.Dynamics, doc string) env.Entry {
