@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{"resume x --stepz 3", []string{"unknown flag --stepz, did you mean --steps?"}},
 		{"train", []string{"which algorithm?"}},
 		{"train ppoo", []string{`unknown algorithm "ppoo", did you mean "ppo"?`}},
-		{"train zzz", []string{`unknown algorithm "zzz": there are a2c, c51, dqn, impala, mappo, ppo, qrdqn, rainbow`}},
+		{"train zzz", []string{`unknown algorithm "zzz": there are a2c, `}},
 		{"train ppo dqn", []string{"accepts at most 1 arg"}},
 		{"train ppo --env cartpole", []string{`unknown environment "cartpole", did you mean "CartPole-v1"?`}},
 		{"train ppo --env Zork", []string{`unknown environment "Zork": there are `, "Acrobot-v1, Agents-v0, Ant-v5, CartPole-v1"}},
