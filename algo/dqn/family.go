@@ -57,13 +57,16 @@ func acrobot(c *QRDQNConfig) {
 
 // Rainbow is DQN with everything that is known to help it (Hessel et al., 2018).
 var Rainbow = algo.Define("rainbow", "DQN with all that is known to help it", []algo.Preset{
-	algo.For("CartPole-v1", 50_000, "an update every two steps, a step size that ends at 0", cartPole),
-	algo.ForKind(env.Control, 200_000, "the recipe for CartPole", cartPole),
+	algo.For("CartPole-v1", 50_000, "an update every two steps, little noise, a step size that ends at 0", func(c *RainbowConfig) {
+		control(c)
+		c.VMin = 0
+	}),
+	algo.ForKind(env.Control, 200_000, "the recipe for CartPole, for rewards of either sign", control),
 }, func(s *rl.Scope, make algo.MakeEnv, c *RainbowConfig) (rl.Trainer, error) {
 	return build(s, make, &c.Config)
 })
 
-func cartPole(c *RainbowConfig) {
-	c.TrainEvery, c.Updates, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 4, 2, 64, 50_000, 1000, 256
-	c.LearningRate, c.Anneal, c.Hidden = 5e-4, "linear", []int{128, 128}
+func control(c *RainbowConfig) {
+	c.TrainEvery, c.Updates, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 8, 4, 64, 50_000, 1000, 128
+	c.LearningRate, c.Anneal, c.Sigma, c.Hidden = 1e-3, "linear", .1, []int{128, 128}
 }
