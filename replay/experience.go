@@ -29,7 +29,10 @@ func (e *Experience) Validate() error {
 }
 
 // Options returns the options of the table.
-func (e Experience) Options() Options { return Options{NStep: e.NStep, Discount: e.Gamma} }
+func (e Experience) Options() Options {
+	ratio := float64(e.Updates*e.Batch) / float64(e.TrainEvery*e.Envs)
+	return Options{NStep: e.NStep, Discount: e.Gamma, Ratio: ratio}
+}
 
 // Transition is one step of every environment. Next is the state it led to, before any reset.
 type Transition struct {

@@ -29,16 +29,16 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "td3.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "td3.go:56"},
-		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "td3.go:56"},
-		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "td3.go:107", Given: true},
-		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "td3.go:108"},
-		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "td3.go:115", Given: true},
-		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "td3.go:116"},
-		centralTargetPolicy:  {Name: "target policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 19, Pos: "td3.go:122"},
-		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 20, Pos: "td3.go:123"},
-		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 22, Pos: "td3.go:130"},
-		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 23, Pos: "td3.go:130"},
+		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "td3.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
+		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
+		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "td3.go:105", Given: true},
+		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "td3.go:106"},
+		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "td3.go:113", Given: true},
+		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "td3.go:114"},
+		centralTargetPolicy:  {Name: "target policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "td3.go:120"},
+		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 19, Pos: "td3.go:121"},
+		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 21, Pos: "td3.go:128"},
+		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 22, Pos: "td3.go:128"},
 	},
 }
 
@@ -46,44 +46,38 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
-		obs := t.Env.Obs()            // td3.go:47
-		for i := range t.TrainEvery { // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // td3.go:51
-				action = random                                     // td3.go:51
-			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // td3.go:53
-				action = act                               // td3.go:53
-			}
-			out := t.Env.Step(action) // td3.go:55
-			// td3.go:56
+		obs := t.Env.Obs()                         // td3.go:47
+		random := rl.Scalar(t.Random(run.Steps())) // td3.go:48
+		for i := range t.TrainEvery {              // td3.go:49
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // td3.go:50
+			out := t.Env.Step(action)                                    // td3.go:51
+			// td3.go:52
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // td3.go:57
+			obs = out.Obs // td3.go:53
 		}
-		obs2 := obs                          // td3.go:59
+		obs2 := obs                          // td3.go:55
 		if run.Steps() >= t.LearningStarts { // td3.go:36
-			for u := range t.Updates { // td3.go:65
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // td3.go:66
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // td3.go:107
-				edge.Reduce(x, centralG, g)                                       // td3.go:107
-				edge.Fetch(x, centralCritics, edge.Component(run, "critics"))     // td3.go:108
-				run.Log("loss/critics", m.Loss)                                   // td3.go:109
-				run.Log("q", m.Q)                                                 // td3.go:110
-				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {                 // td3.go:68
-					g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs)                   // td3.go:115
-					edge.Reduce(x, centralG2, g2)                                              // td3.go:115
-					edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))                // td3.go:116
-					run.Log("loss/policy", loss)                                               // td3.go:117
-					edge.Fetch(x, centralTargetPolicy, edge.Component(run, "target policy"))   // td3.go:122
-					edge.Fetch(x, centralTargetCritics, edge.Component(run, "target critics")) // td3.go:123
+			for u := range t.Updates { // td3.go:61
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // td3.go:62
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // td3.go:105
+				edge.Reduce(x, centralG, g)                                       // td3.go:105
+				edge.Fetch(x, centralCritics, edge.Component(run, "critics"))     // td3.go:106
+				run.Log("loss/critics", m.Loss)                                   // td3.go:107
+				run.Log("q", m.Q)                                                 // td3.go:108
+				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {                 // td3.go:64
+					g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs)                   // td3.go:113
+					edge.Reduce(x, centralG2, g2)                                              // td3.go:113
+					edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))                // td3.go:114
+					run.Log("loss/policy", loss)                                               // td3.go:115
+					edge.Fetch(x, centralTargetPolicy, edge.Component(run, "target policy"))   // td3.go:120
+					edge.Fetch(x, centralTargetCritics, edge.Component(run, "target critics")) // td3.go:121
 				}
 			}
 		}
-		if t.Learner.NormalizeObs { // td3.go:129
-			features := t.Learner.features.Call(rl.Key{}, obs2) // td3.go:130
-			edge.Gather(x, centralFeatures, features)           // td3.go:130
-			edge.Fetch(x, centralObservations, t.Learner.norm)  // td3.go:130
+		if t.Learner.NormalizeObs { // td3.go:127
+			features := t.Learner.features.Call(rl.Key{}, obs2) // td3.go:128
+			edge.Gather(x, centralFeatures, features)           // td3.go:128
+			edge.Fetch(x, centralObservations, t.Learner.norm)  // td3.go:128
 		}
 	}
 	return run.Err()
@@ -93,32 +87,32 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
 		if run.Steps() >= t.LearningStarts { // td3.go:36
-			for u := range t.Updates { // td3.go:65
-				g := edge.Reduced(x, centralG)                                  // td3.go:107
-				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress()))   // td3.go:108
-				edge.Publish(x, centralCritics, edge.Component(run, "critics")) // td3.go:108
-				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {               // td3.go:68
-					g2 := edge.Reduced(x, centralG2)                                                       // td3.go:115
-					t.Learner.policy.Apply(g2, t.Learner.Rate.At(run.Progress()))                          // td3.go:116
-					edge.Publish(x, centralPolicy, edge.Component(run, "policy"))                          // td3.go:116
-					if !edge.Fused(run, "central/server 1", nil, func() { graphCentralServer1(t, run) }) { // td3.go:70
-						t.Learner.Follow() // td3.go:70
+			for u := range t.Updates { // td3.go:61
+				g := edge.Reduced(x, centralG)                                  // td3.go:105
+				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress()))   // td3.go:106
+				edge.Publish(x, centralCritics, edge.Component(run, "critics")) // td3.go:106
+				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {               // td3.go:64
+					g2 := edge.Reduced(x, centralG2)                                                       // td3.go:113
+					t.Learner.policy.Apply(g2, t.Learner.Rate.At(run.Progress()))                          // td3.go:114
+					edge.Publish(x, centralPolicy, edge.Component(run, "policy"))                          // td3.go:114
+					if !edge.Fused(run, "central/server 1", nil, func() { graphCentralServer1(t, run) }) { // td3.go:66
+						t.Learner.Follow() // td3.go:66
 					}
-					edge.Publish(x, centralTargetPolicy, edge.Component(run, "target policy"))   // td3.go:122
-					edge.Publish(x, centralTargetCritics, edge.Component(run, "target critics")) // td3.go:123
+					edge.Publish(x, centralTargetPolicy, edge.Component(run, "target policy"))   // td3.go:120
+					edge.Publish(x, centralTargetCritics, edge.Component(run, "target critics")) // td3.go:121
 				}
 			}
 		}
-		if t.Learner.NormalizeObs { // td3.go:129
-			features := edge.Gathered[rl.Tensor](x, centralFeatures) // td3.go:130
-			t.Learner.norm.Update(features)                          // td3.go:130
-			edge.Publish(x, centralObservations, t.Learner.norm)     // td3.go:130
+		if t.Learner.NormalizeObs { // td3.go:127
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // td3.go:128
+			t.Learner.norm.Update(features)                          // td3.go:128
+			edge.Publish(x, centralObservations, t.Learner.norm)     // td3.go:128
 		}
 	}
 	return run.Err()
 }
 
-// graphCentralServer1 is td3.go:70 as one graph.
+// graphCentralServer1 is td3.go:66 as one graph.
 func graphCentralServer1(t *Trainer, run *rl.Run) {
-	t.Learner.Follow() // td3.go:70
+	t.Learner.Follow() // td3.go:66
 }

@@ -11,8 +11,7 @@ import (
 // The edges of grouping coarse.
 const (
 	coarseObs = iota
-	coarseRandom
-	coarseAct
+	coarseAction
 	coarseOut
 	coarsePolicy
 	coarseFeatures
@@ -27,12 +26,11 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "td3.go:47"},
-		coarseRandom:       {Name: "random", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 4, Pos: "td3.go:89", Batched: true},
-		coarseAct:          {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "td3.go:86", Batched: true},
-		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "td3.go:55", Batched: true},
-		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 17, Pos: "td3.go:116"},
-		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 22, Pos: "td3.go:130"},
-		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 23, Pos: "td3.go:130"},
+		coarseAction:       {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "td3.go:87", Batched: true},
+		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "td3.go:51", Batched: true},
+		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "td3.go:114"},
+		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 21, Pos: "td3.go:128"},
+		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 22, Pos: "td3.go:128"},
 	},
 }
 
@@ -40,33 +38,26 @@ var genCoarse = edge.Grouping{
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
-		obs := t.Env.Obs()             // td3.go:47
-		edge.Gather(x, coarseObs, obs) // td3.go:47
-		for i := range t.TrainEvery {  // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // td3.go:51
-				edge.Gather(x, coarseRandom, random)                // td3.go:89
-				action = random                                     // td3.go:51
-			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // td3.go:53
-				edge.Gather(x, coarseAct, act)             // td3.go:86
-				action = act                               // td3.go:53
-			}
-			out := t.Env.Step(action) // td3.go:55
-			// td3.go:55
+		obs := t.Env.Obs()                         // td3.go:47
+		edge.Gather(x, coarseObs, obs)             // td3.go:47
+		random := rl.Scalar(t.Random(run.Steps())) // td3.go:48
+		for i := range t.TrainEvery {              // td3.go:49
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // td3.go:50
+			edge.Gather(x, coarseAction, action)                         // td3.go:87
+			out := t.Env.Step(action)                                    // td3.go:51
+			// td3.go:51
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // td3.go:57
+			obs = out.Obs // td3.go:53
 		}
-		edge.Flush(x, coarseRandom, coarseAct, coarseOut) // td3.go:48
-		obs2 := obs                                       // td3.go:59
-		if run.Steps() >= t.LearningStarts {              // td3.go:36
-			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // td3.go:116
+		edge.Flush(x, coarseAction, coarseOut) // td3.go:49
+		obs2 := obs                            // td3.go:55
+		if run.Steps() >= t.LearningStarts {   // td3.go:36
+			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // td3.go:114
 		}
-		if t.Learner.NormalizeObs { // td3.go:129
-			features := t.Learner.features.Call(rl.Key{}, obs2) // td3.go:130
-			edge.Gather(x, coarseFeatures, features)            // td3.go:130
-			edge.Fetch(x, coarseObservations, t.Learner.norm)   // td3.go:130
+		if t.Learner.NormalizeObs { // td3.go:127
+			features := t.Learner.features.Call(rl.Key{}, obs2) // td3.go:128
+			edge.Gather(x, coarseFeatures, features)            // td3.go:128
+			edge.Fetch(x, coarseObservations, t.Learner.norm)   // td3.go:128
 		}
 	}
 	return run.Err()
@@ -77,27 +68,20 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
 		obs := edge.Gathered[rl.Obs](x, coarseObs) // td3.go:47
-		for range t.TrainEvery {                   // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := edge.Gathered[rl.Tree](x, coarseRandom) // td3.go:89
-				action = random                                   // td3.go:51
-			} else {
-				act := edge.Gathered[rl.Tree](x, coarseAct) // td3.go:86
-				action = act                                // td3.go:53
-			}
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // td3.go:55
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:56
-			obs = out.Obs                                                                             // td3.go:57
+		for range t.TrainEvery {                   // td3.go:49
+			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // td3.go:87
+			out := edge.Gathered[rl.Step](x, coarseOut)                                               // td3.go:51
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:52
+			obs = out.Obs                                                                             // td3.go:53
 		}
 		if run.Steps() >= t.LearningStarts { // td3.go:36
 			t.Learn(run)                                                 // td3.go:37
-			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // td3.go:116
+			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // td3.go:114
 		}
-		if t.Learner.NormalizeObs { // td3.go:129
-			features := edge.Gathered[rl.Tensor](x, coarseFeatures) // td3.go:130
-			t.Learner.norm.Update(features)                         // td3.go:130
-			edge.Publish(x, coarseObservations, t.Learner.norm)     // td3.go:130
+		if t.Learner.NormalizeObs { // td3.go:127
+			features := edge.Gathered[rl.Tensor](x, coarseFeatures) // td3.go:128
+			t.Learner.norm.Update(features)                         // td3.go:128
+			edge.Publish(x, coarseObservations, t.Learner.norm)     // td3.go:128
 		}
 	}
 	return run.Err()

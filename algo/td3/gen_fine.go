@@ -11,8 +11,7 @@ import (
 // The edges of grouping fine.
 const (
 	fineObs = iota
-	fineRandom
-	fineAct
+	fineAction
 	fineOut
 )
 
@@ -24,9 +23,8 @@ var genFine = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
 		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "td3.go:47"},
-		fineRandom: {Name: "random", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "td3.go:89"},
-		fineAct:    {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "td3.go:86"},
-		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:55"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "td3.go:87"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "td3.go:51"},
 	},
 }
 
@@ -36,17 +34,10 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
 		obs := t.Env.Obs()           // td3.go:47
 		edge.Gather(x, fineObs, obs) // td3.go:47
-		for range t.TrainEvery {     // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := edge.Scattered[rl.Tree](x, fineRandom) // td3.go:89
-				action = random                                  // td3.go:51
-			} else {
-				act := edge.Scattered[rl.Tree](x, fineAct) // td3.go:86
-				action = act                               // td3.go:53
-			}
-			out := t.Env.Step(action) // td3.go:55
-			// td3.go:55
+		for range t.TrainEvery {     // td3.go:49
+			action := edge.Scattered[rl.Tree](x, fineAction) // td3.go:87
+			out := t.Env.Step(action)                        // td3.go:51
+			// td3.go:51
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
@@ -57,23 +48,16 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
-		obs := edge.Gathered[rl.Obs](x, fineObs) // td3.go:47
-		for i := range t.TrainEvery {            // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // td3.go:51
-				edge.Scatter(x, fineRandom, random)                 // td3.go:89
-				action = random                                     // td3.go:51
-			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // td3.go:53
-				edge.Scatter(x, fineAct, act)              // td3.go:86
-				action = act                               // td3.go:53
-			}
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // td3.go:55
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:56
-			obs = out.Obs                                                                             // td3.go:57
+		obs := edge.Gathered[rl.Obs](x, fineObs)   // td3.go:47
+		random := rl.Scalar(t.Random(run.Steps())) // td3.go:48
+		for i := range t.TrainEvery {              // td3.go:49
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random})                              // td3.go:50
+			edge.Scatter(x, fineAction, action)                                                       // td3.go:87
+			out := edge.Gathered[rl.Step](x, fineOut)                                                 // td3.go:51
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:52
+			obs = out.Obs                                                                             // td3.go:53
 		}
-		obs2 := obs                          // td3.go:59
+		obs2 := obs                          // td3.go:55
 		if run.Steps() >= t.LearningStarts { // td3.go:36
 			t.Learn(run) // td3.go:37
 		}

@@ -23,11 +23,11 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "td3.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "td3.go:56"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "td3.go:56"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "td3.go:108"},
-		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "td3.go:116"},
-		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 23, Pos: "td3.go:130"},
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "td3.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "td3.go:106"},
+		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "td3.go:114"},
+		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 22, Pos: "td3.go:128"},
 	},
 }
 
@@ -35,50 +35,44 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // td3.go:34
-		obs := t.Env.Obs()            // td3.go:47
-		for i := range t.TrainEvery { // td3.go:48
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // td3.go:50
-				random := t.Actor.Random(run.Key("random", i), obs) // td3.go:51
-				action = random                                     // td3.go:51
-			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // td3.go:53
-				action = act                               // td3.go:53
-			}
-			out := t.Env.Step(action) // td3.go:55
-			// td3.go:56
+		obs := t.Env.Obs()                         // td3.go:47
+		random := rl.Scalar(t.Random(run.Steps())) // td3.go:48
+		for i := range t.TrainEvery {              // td3.go:49
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // td3.go:50
+			out := t.Env.Step(action)                                    // td3.go:51
+			// td3.go:52
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // td3.go:57
+			obs = out.Obs // td3.go:53
 		}
-		obs2 := obs                          // td3.go:59
+		obs2 := obs                          // td3.go:55
 		if run.Steps() >= t.LearningStarts { // td3.go:36
-			for u := range t.Updates { // td3.go:65
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // td3.go:66
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // td3.go:107
-				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // td3.go:108
-				run.Log("loss/critics", m.Loss)                                                             // td3.go:109
-				run.Log("q", m.Q)                                                                           // td3.go:110
-				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {                                           // td3.go:68
-					g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs)                                     // td3.go:115
-					t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), t.Learner.Rate.At(run.Progress())) // td3.go:116
-					// td3.go:117
+			for u := range t.Updates { // td3.go:61
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // td3.go:62
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // td3.go:105
+				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // td3.go:106
+				run.Log("loss/critics", m.Loss)                                                             // td3.go:107
+				run.Log("q", m.Q)                                                                           // td3.go:108
+				if (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 {                                           // td3.go:64
+					g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs)                                     // td3.go:113
+					t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), t.Learner.Rate.At(run.Progress())) // td3.go:114
+					// td3.go:115
 					if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&loss)}, func() { graphLearnersLearner1(t, run, loss) }) {
-						run.Log("loss/policy", loss) // td3.go:117
-						t.Learner.Follow()           // td3.go:70
+						run.Log("loss/policy", loss) // td3.go:115
+						t.Learner.Follow()           // td3.go:66
 					}
 				}
 			}
 		}
-		if t.Learner.NormalizeObs { // td3.go:129
-			features := t.Learner.features.Call(rl.Key{}, obs2)                  // td3.go:130
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // td3.go:130
+		if t.Learner.NormalizeObs { // td3.go:127
+			features := t.Learner.features.Call(rl.Key{}, obs2)                  // td3.go:128
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // td3.go:128
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is td3.go:117 to td3.go:70 as one graph.
+// graphLearnersLearner1 is td3.go:115 to td3.go:66 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run, loss rl.Tensor) {
-	run.Log("loss/policy", loss) // td3.go:117
-	t.Learner.Follow()           // td3.go:70
+	run.Log("loss/policy", loss) // td3.go:115
+	t.Learner.Follow()           // td3.go:66
 }

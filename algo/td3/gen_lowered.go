@@ -11,35 +11,29 @@ import (
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                         // td3.go:47
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // td3.go:48
-		var action rl.Tree                                                                                                                           // td3.go:49
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() < t.LearningStarts }), []rl.Carried{rl.Carry(&action)}, func() { // td3.go:50
-			random := t.Actor.Random(edge.KeyAt(run, "random", i), obs) // td3.go:51
-			action = random                                             // td3.go:51
-		}, func() {
-			act := t.Actor.Act(edge.KeyAt(run, "act", i), obs) // td3.go:53
-			action = act                                       // td3.go:53
-		})
-		out := t.Env.Step(action)                                                                 // td3.go:55
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:56
-		obs = out.Obs                                                                             // td3.go:57
+	obs := t.Env.Obs()                                                                        // td3.go:47
+	random := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Random(run.Steps()) }) // td3.go:48
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                // td3.go:49
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, random})                      // td3.go:50
+		out := t.Env.Step(action)                                                                 // td3.go:51
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // td3.go:52
+		obs = out.Obs                                                                             // td3.go:53
 	})
-	obs2 := obs                                                                                                       // td3.go:59
+	obs2 := obs                                                                                                       // td3.go:55
 	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // td3.go:36
-		for u := range t.Updates { // td3.go:65
-			s := t.Replay.Sample(run.Key("sample", u), t.Batch)  // td3.go:66
-			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // td3.go:107
-			// td3.go:108
+		for u := range t.Updates { // td3.go:61
+			s := t.Replay.Sample(run.Key("sample", u), t.Batch)  // td3.go:62
+			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // td3.go:105
+			// td3.go:106
 			edge.ApplyAt(t.Learner.critics, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/critics", m.Loss)                                                                                                // td3.go:109
-			run.Log("q", m.Q)                                                                                                              // td3.go:110
-			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 }), nil, func() { // td3.go:68
-				g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs) // td3.go:115
-				// td3.go:116
+			run.Log("loss/critics", m.Loss)                                                                                                // td3.go:107
+			run.Log("q", m.Q)                                                                                                              // td3.go:108
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u+1)%t.Delay == 0 }), nil, func() { // td3.go:64
+				g2, loss := t.Learner.improve.Grad(rl.Key{}, s.Data.Obs) // td3.go:113
+				// td3.go:114
 				edge.ApplyAt(t.Learner.policy, g2, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-				run.Log("loss/policy", loss) // td3.go:117
-				t.Learner.Follow()           // td3.go:70
+				run.Log("loss/policy", loss) // td3.go:115
+				t.Learner.Follow()           // td3.go:66
 			}, nil)
 		}
 	}, nil)

@@ -78,7 +78,7 @@ func TestLosses(t *testing.T) {
 	}
 	nextA, nextB := values(n.targets.critics, d.Next, rl.One(rl.FromFlat(s, smooth, rows, 2)))
 	qA, qB := values(n.weights.critics, d.Obs, d.Action)
-	greedy, _ := values(n.weights.critics, d.Obs, rl.NewFunc(s, "greedy", n.greedy).Call(rl.Key{}, d.Obs))
+	greedy, _ := values(n.weights.critics, d.Obs, rl.NewFunc(s, "greedy", n.greedy).Call(rl.Key{}, ActIn{Obs: d.Obs, Random: rl.Scalar(0)}))
 	reward, discount, loss, policyLoss := rl.Floats(d.Reward), rl.Floats(sample.Discount), rl.Floats(judged.Loss), rl.Floats(improved)
 	for i := range rows {
 		goal := reward[i]

@@ -45,13 +45,9 @@ func (t *Trainer) Train(run *rl.Run) error {
 // returns what was observed last.
 func (t *Trainer) Collect(run *rl.Run) rl.Obs {
 	obs := t.Env.Obs()
+	random := rl.Scalar(t.Random(run.Steps()))
 	for i := range t.TrainEvery {
-		var action rl.Tree
-		if run.Steps() < t.LearningStarts {
-			action = t.Actor.Random(run.Key("random", i), obs)
-		} else {
-			action = t.Actor.Act(run.Key("act", i), obs)
-		}
+		action := t.Actor.Act(run.Key("act", i), ActIn{obs, random})
 		out := t.Env.Step(action)
 		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
 		obs = out.Obs
@@ -73,6 +69,11 @@ func (t *Trainer) Learn(run *rl.Run) {
 }
 
 type (
+	// ActIn is an observation, and 1 if any action is to be taken, 0 if the policy's.
+	ActIn struct {
+		Obs    rl.Obs
+		Random rl.Tensor
+	}
 	// Transition is one step of every environment.
 	Transition replay.Transition
 	// Judged reports an update of the critics, by row.
@@ -80,13 +81,10 @@ type (
 )
 
 // Actor chooses actions.
-type Actor struct{ act, greedy, random *rl.Func[rl.Obs, rl.Tree] }
+type Actor struct{ act, greedy *rl.Func[ActIn, rl.Tree] }
 
-// Act returns the policy's action for every environment, with noise.
-func (a *Actor) Act(k rl.Key, obs rl.Obs) rl.Tree { return a.act.Call(k, obs) }
-
-// Random returns any action for every environment.
-func (a *Actor) Random(k rl.Key, obs rl.Obs) rl.Tree { return a.random.Call(k, obs) }
+// Act returns the policy's action for every environment, with noise, or any action.
+func (a *Actor) Act(k rl.Key, in ActIn) rl.Tree { return a.act.Call(k, in) }
 
 // Learner improves the weights.
 type Learner struct {
@@ -133,7 +131,11 @@ func (l *Learner) Observe(obs rl.Obs) {
 
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent {
-	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a rl.Tree) rl.Tree { return a })
+	return rl.Acting[ActIn, rl.Tree]{
+		Sample: t.Actor.act, Greedy: t.Actor.greedy,
+		In:  func(obs rl.Obs, _ rl.Tree) ActIn { return ActIn{obs, rl.Scalar(0)} },
+		Out: func(a rl.Tree) (action, next rl.Tree) { return a, rl.Tree{} },
+	}
 }
 
 // Config is TD3's settings. The defaults are its authors'. Noise is in units of half the distance
@@ -151,6 +153,14 @@ type Config struct {
 
 	nn.Standard
 	nn.Layers `defaults:"hidden=256,256 activation=relu"`
+}
+
+// Random returns 1 until so many steps were taken that learning starts, and 0 from then on.
+func (c Config) Random(steps int64) float64 {
+	if steps < c.LearningStarts {
+		return 1
+	}
+	return 0
 }
 
 // DDPGConfig is DDPG's settings: TD3's with one critic, no delay and no noise in the targets. The
@@ -199,7 +209,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		Config: *c,
 		Env:    e,
 		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, c.Options()),
-		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy), rl.NewFunc(s, "random", n.random)},
+		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy)},
 		Learner: &Learner{
 			Config: *c, weights: n.weights, targets: n.targets,
 			judge:   rl.NewLoss(s, "judge", n.judge, n.weights.critics),
@@ -284,17 +294,17 @@ func noisy(c *rl.Ctx, use string, x *Node, deviation, bound float64) *Node {
 	return ClipScalar(Add(x, noise), -1, 1)
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	x := n.policy(c, c.Scope(n.weights.policy), n.seen(c, obs))
-	return n.action(noisy(c, "noise", x, n.Noise, 0))
+// act returns the policy's actions with noise, or actions that are equally likely anywhere between
+// their bounds.
+func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
+	x := n.policy(c, c.Scope(n.weights.policy), n.seen(c, in.Obs))
+	any := AddScalar(MulScalar(c.Uniform("any", x.Shape().Dimensions...), 2), -1)
+	random := GreaterThan(BroadcastToDims(in.Random.Node(), x.Shape().Dimensions...), ZerosLike(x))
+	return n.action(Where(random, any, noisy(c, "noise", x, n.Noise, 0)))
 }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.action(n.policy(c, c.Scope(n.weights.policy), n.seen(c, obs)))
-}
-
-func (n *net) random(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.head.Uniform(c, "action", obs.X.At(0).Node().Shape().Dimensions[0], obs.Legal)
+func (n *net) greedy(c *rl.Ctx, in ActIn) rl.Tree {
+	return n.action(n.policy(c, c.Scope(n.weights.policy), n.seen(c, in.Obs)))
 }
 
 // judge returns the squared errors of all critics against the reward and the lowest value, by the

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -85,7 +86,10 @@ func TestUntrained(t *testing.T) {
 	obs := x.Env.Obs()
 	read := func(a rl.Tree) []float64 { return rl.Floats(a.Leaf("")) }
 	mode, _ := x.Agent().Act(rl.Key{}, obs, rl.Tree{}, true)
-	greedy, noisy, random := read(mode), read(x.Actor.Act(rl.NewKey(7), obs)), read(x.Actor.Random(rl.NewKey(7), obs))
+	act := func(random float64) []float64 {
+		return read(x.Actor.Act(rl.NewKey(7), td3.ActIn{Obs: obs, Random: rl.Scalar(random)}))
+	}
+	greedy, noisy, random := read(mode), act(0), act(1)
 	square, quarters := 0.0, [4]int{}
 	for i := range greedy {
 		if math.Abs(greedy[i]) > .2 {
@@ -109,6 +113,18 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", a.Name, err, want)
 			}
 		}
+	}
+}
+
+// TestAsync: collectors that wait for nobody see learning start at another time than the learner,
+// and the policy is learnt all the same.
+func TestAsync(t *testing.T) {
+	got := algotest.Greedy(t, app.Job{
+		Algorithm: td3.Algorithm, Env: debug.IdentityContinuous, Set: fast(), Steps: 16_000,
+		Deployment: plan.Deployment{Policy: "single-learner-coarse", Workers: 4, Async: true},
+	})
+	if got < 15.5 {
+		t.Errorf("greedy return %.2f, want 15.5", got)
 	}
 }
 
