@@ -178,8 +178,8 @@ const unheard = "no coordinator is heard of"
 func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running, joined func() (inTime bool)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	quiet := time.AfterFunc(w.Silence+2*time.Second, cancel) // until it is welcome
-	defer quiet.Stop()
+	quiet := newQuiet(w.Silence+2*time.Second, cancel) // until it is welcome
+	defer quiet.stop()
 	link, err := protocol.Join(ctx, conn)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 	}
 	m, err := link.Recv()
 	if err == nil && m.Kind == protocol.KindLook {
-		quiet.Reset(looking + 5*time.Second)
+		quiet.heard(looking + 5*time.Second)
 		_ = w.look(ctx, link, m.Text) // what is wrong is received
 		m, err = link.Recv()
 	}
@@ -225,7 +225,7 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 		w.send(ctx, link)
 	})
 	for {
-		quiet.Reset(w.Silence)
+		quiet.heard(w.Silence)
 		m, err := link.Recv()
 		if err != nil {
 			return err
