@@ -30,7 +30,7 @@ func newQuiet(limit time.Duration, end func()) *quiet {
 	return q
 }
 
-// look is called when a look is due.
+// look counts a look that is due, and ends the connection with the last one.
 func (q *quiet) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
