@@ -16,6 +16,7 @@ var (
 		"device": "Job.Device", "set": "Job.Set", "eval-every": "Job.EvalEvery", "eval-episodes": "Job.EvalEpisodes",
 		"policy": "Job.Deployment.Policy", "workers": "Job.Deployment.Workers", "max-workers": "Job.Deployment.MaxWorkers",
 		"replicas": "Job.Deployment.Replicas", "async": "Job.Deployment.Async", "staleness": "Job.Deployment.Staleness",
+		"samples-per-insert": "Job.Deployment.SamplesPerInsert", "tolerance": "Job.Deployment.Tolerance",
 		"producers": "Job.Deployment.Producers", "queue": "Job.Deployment.Queue", "no-fuse": "Job.Deployment.NoFuse",
 		"pipeline": "Job.Deployment.Pipeline", "devices": "Job.Deployment.Devices", "placement": "Job.Deployment.Placement",
 		"resume=restart-episodes": "Resumption.RestartEpisodes",

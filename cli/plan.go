@@ -26,7 +26,7 @@ var planFormats = map[string]func(*plan.Sheet, io.Writer) error{
 
 // planSettings are the flags of train that decide about a plan.
 var planSettings = []string{
-	"env", "wrap", "preset", "policy", "workers", "max-workers", "device", "replicas", "async", "staleness", "producers", "queue",
+	"env", "wrap", "preset", "policy", "workers", "max-workers", "device", "replicas", "async", "staleness", "producers", "samples-per-insert", "tolerance", "queue",
 	"no-fuse", "placement", "devices", "pipeline", "seed", "python",
 }
 

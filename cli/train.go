@@ -32,7 +32,7 @@ type trainFlags struct {
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
 	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"max-workers", "max_workers"}, {"device", "device"},
-	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
+	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"samples-per-insert", "samples_per_insert"}, {"tolerance", "tolerance"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
 	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},

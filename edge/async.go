@@ -121,9 +121,8 @@ func (x *X) from(edge, from, life int) (m Message, ok bool) {
 // first to send something that is not too old. What comes back is in rank order.
 func (x *X) choose(edge int) []Message {
 	var out []Message
-	open := func(from int) bool { return !slices.ContainsFunc(out, func(m Message) bool { return m.From == from }) }
-	for len(out) < x.producers(edge) {
-		from := x.earliest(x.tokens(), open)
+	for x.more(edge, out) {
+		from := x.earliest(x.tokens(), x.open(out))
 		if from < 0 {
 			x.wait(x.tokens())
 		} else if m, ok := x.begin(edge, from); ok {

@@ -40,6 +40,9 @@ type Async struct {
 	Staleness int
 	// Producers is how many of a group's replicas a gather waits for; 0 is all.
 	Producers int
+	// Limit is the proportion of samples to inserts that the consumer keeps by the number of
+	// producers that it takes from.
+	Limit Limit
 	// Whole is true when the consumer keeps something of every row: then a gather waits
 	// for another in the place of a producer that is gone.
 	Whole bool
@@ -97,6 +100,7 @@ type X struct {
 	taken     int64     // steps of what was used before
 	arrivals  int64
 
+	limits   []*limiter    // of the stores that the replica has
 	partly   []rl.Narrower // that the replica keeps of others' environments
 	narrowed bool          // they are at those of this iteration's sessions
 
@@ -165,6 +169,9 @@ func (x *X) Turn() {
 		x.ends[i].out, x.ends[i].in = nil, nil // of an iteration that was given up
 	}
 	x.iter++
+	for _, l := range x.limits {
+		l.note(len(x.sessions))
+	}
 	x.sessions = x.sessions[:0]
 	x.use()
 	x.widen()

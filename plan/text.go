@@ -55,6 +55,9 @@ func (p *Plan) Kind() string {
 	if p.Producers > 0 {
 		producers = fmt.Sprintf("any %d producers", p.Producers)
 	}
+	if p.SamplesPerInsert > 0 {
+		producers = fmt.Sprintf("as many producers as %g samples per insert need", p.SamplesPerInsert)
+	}
 	versions := fmt.Sprintf("%d versions", p.Staleness)
 	if p.Staleness == 1 {
 		versions = "1 version"

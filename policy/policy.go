@@ -197,6 +197,12 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
 	}
 	out.Staleness, out.Producers = d.Staleness, d.Producers
+	if d.SamplesPerInsert > 0 {
+		if d.Producers > 0 {
+			return errors.New("--samples-per-insert decides how many replicas a gather waits for, and so does --producers: leave one of them out")
+		}
+		out.SamplesPerInsert, out.Tolerance = d.SamplesPerInsert, d.Tolerance
+	}
 	if out.Staleness == 0 {
 		out.Staleness = patience(on.Graph, out)
 	}

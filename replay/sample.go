@@ -47,6 +47,7 @@ func (t *Table[E]) sampled(k rl.Key, n int) Sample[E] {
 	if !t.Ready(1) {
 		rl.Failf("a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
 	}
+	t.sampledRows += int64(n)
 	prob := t.draw(k, n)
 	s := Sample[E]{Index: rl.FromFlat(t.scope, t.rows, n), Prob: rl.FromFlat(t.scope, prob, n)}
 	steps := t.follow(t.span())

@@ -32,6 +32,9 @@ type Table[E any] struct {
 	name   string
 	roles  []role
 	powers []float32 // of the discount
+
+	sampledRows int64
+	inParts     bool // an insert has the rows of any number of parts of the environments
 }
 
 // Options are how a table samples.
@@ -44,8 +47,9 @@ type Options struct {
 	// Priority makes Sample draw rows in proportion to what Prioritise gave them;
 	// before that a row has the largest priority that any was given.
 	Priority bool
-	// Ratio is the samples per insert that asynchronous policies must keep; 0
-	// leaves it open. Synchronous ones follow the loop.
+	// Ratio is how many rows the loop samples for each row that it inserts, where all
+	// environments step in every iteration; 0 if that is not known. A deployment's
+	// samples_per_insert is checked against it before a run begins. It changes no sample.
 	Ratio float64
 }
 
@@ -96,6 +100,9 @@ func (t *Table[E]) Insert(e E, done rl.Tensor) {
 		o.End(rl.Operation{Kind: "replay.Table.Insert", Name: t.name, In: append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)})
 	}
 	t.leave()
+	if t.inParts {
+		t.envs = done.Rows()
+	}
 	if t.rings == nil {
 		t.begin(e, leaves, done)
 	}
@@ -113,9 +120,14 @@ func (t *Table[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor) {
 	t.store.begin(e, leaves, done, t.span(), t.roles)
 }
 
-// InPart reports why a table cannot be given the rows of one of these parts of the
-// environments at a time, nil if it can: rows are then those of whoever comes next.
-func (t *Table[E]) InPart(parts []rl.Span) error { return t.parts(t.span(), parts) }
+// InPart reports why a table cannot be given the rows of some of these parts of the
+// environments at a time, nil if it can: rows are then those of whoever comes next, and
+// an insert may have those of any number of parts.
+func (t *Table[E]) InPart(parts []rl.Span) error {
+	err := t.parts(t.span(), parts)
+	t.inParts = err == nil
+	return err
+}
 
 // enter gives the rows that have just been overwritten no priority, and those
 // whose last step has just come the largest.

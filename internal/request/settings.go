@@ -147,14 +147,14 @@ func (r *Request) checkUsed(l Layers) (errs []error) {
 		}
 	}
 	for _, a := range asked {
-		async := slices.Contains([]string{"staleness", "producers", "queue"}, a.Key)
+		async := slices.Contains([]string{"staleness", "producers", "samples_per_insert", "tolerance", "queue"}, a.Key)
 		splits := async || slices.Contains([]string{"replicas", "pipeline", "devices", "placement", "no_fuse"}, a.Key)
 		switch {
 		case a.Value == "" || a.Value == "0" || a.Value == "false":
 		case splits && r.Found.Policy.AsIs:
 			errs = append(errs, fmt.Errorf("--%s: policy %s does not split the loop, so that this changes nothing: name a policy that does (weft list policies shows them)", strings.ReplaceAll(a.Key, "_", "-"), r.Policy))
 		case async && !r.Async:
-			errs = append(errs, fmt.Errorf("--%s: it is for asynchronous runs: add --async", a.Key))
+			errs = append(errs, fmt.Errorf("--%s: it is for asynchronous runs: add --async", strings.ReplaceAll(a.Key, "_", "-")))
 		}
 	}
 	return errs

@@ -72,6 +72,9 @@ func (w *World) Iteration() (out []rl.Logged) {
 			add(float64(b.Dropped), "edge/%s/dropped", name)
 		}
 	}
+	if w.Plan.Async {
+		out = append(out, w.owner.x.PerInsert()...)
+	}
 	for i, g := range w.top.Groups {
 		n := float64(len(g.Own))
 		add((now.busy[i]-w.before.busy[i]).Seconds()/n, "group/%s/busy", g.Name)

@@ -56,6 +56,9 @@ func (w *World) inPart() error {
 	}
 	for g, m := range w.top.Groups {
 		n := w.top.Takes(w.owner.group, len(m.Own))
+		if w.top.Async.Limit.Ratio > 0 {
+			n = 1 // or more
+		}
 		if g == w.owner.group || w.Plan.Groups[g].Over != fdg.Environments || n == len(m.Own) {
 			continue
 		}
@@ -66,7 +69,7 @@ func (w *World) inPart() error {
 					continue
 				}
 			}
-			return refusal{fmt.Errorf("%s takes what %d of %d replicas of %s did at a time, and %s cannot be kept so: %w; gather from all (--producers 0), choose another policy, or train without --async",
+			return refusal{fmt.Errorf("%s takes what %d of %d replicas of %s did at a time, and %s cannot be kept so: %w; gather from all (without --producers and --samples-per-insert), choose another policy, or train without --async",
 				w.Plan.Owner, n, len(m.Own), m.Name, name, why)}
 		}
 	}

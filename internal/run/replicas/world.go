@@ -140,7 +140,7 @@ func New(c Config) (*World, error) {
 	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner.group, w.here()[0].scope)
 	w.top = w.topology()
-	if err := w.inPart(); err != nil {
+	if err := errors.Join(w.limits(), w.inPart()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.findMembers()
@@ -270,6 +270,7 @@ func (w *World) topology() *edge.Topology {
 	top := &edge.Topology{Edges: w.Programs.Edges, Turns: w.Plan.Turns}
 	if w.Plan.Async {
 		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers, Whole: len(w.wholly()) > 0}
+		top.Async.Limit = w.limit()
 	}
 	for g, group := range w.Plan.Groups {
 		m := edge.Members{Name: group.Name}
@@ -526,6 +527,7 @@ func (w *World) connect(ctx context.Context) error {
 	}
 	if w.Leads() {
 		w.owner.x.Partly(w.partly())
+		w.owner.x.Paces(w.metered())
 	}
 	return nil
 }
