@@ -16,16 +16,8 @@ func (x *interp) branch(n *tree.Branch, rest tree.Block) {
 		cond = x.eval(n.Cond)
 	}
 	arms := slices.Clone(n.Arms)
-	for _, a := range arms {
-		for _, e := range a.List {
-			cond = join(cond, x.eval(e))
-		}
-	}
-	literal := n.Cond == nil && !n.Switch // it may run any number of times
-	if len(arms) == 0 {
-		return // a switch without cases decides nothing
-	}
-	if literal || len(arms) == 1 && !n.Switch || n.Switch && !slices.ContainsFunc(arms, func(a tree.Arm) bool { return a.Default }) {
+	literal := n.Cond == nil // it may run any number of times
+	if literal || len(arms) == 1 {
 		arms = append(arms, tree.Arm{Label: "else"})
 	}
 	id := -1

@@ -32,7 +32,7 @@ func (x *interp) block(list tree.Block) {
 
 // splits reports whether what follows an if belongs into its other arm.
 func splits(n *tree.Branch) bool {
-	if n.Switch || n.Cond == nil {
+	if n.Cond == nil {
 		return false
 	}
 	return leaves(n.Arms[0].Body) || len(n.Arms) > 1 && leaves(n.Arms[1].Body)
@@ -47,7 +47,7 @@ func leaves(list tree.Block) bool {
 	case *tree.Jump, *tree.Return:
 		return true
 	case *tree.Branch:
-		return !s.Switch && s.Cond != nil && len(s.Arms) > 1 && leaves(s.Arms[0].Body) && leaves(s.Arms[1].Body)
+		return s.Cond != nil && len(s.Arms) > 1 && leaves(s.Arms[0].Body) && leaves(s.Arms[1].Body)
 	}
 	return false
 }

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"slices"
 	"testing"
 
 	"github.com/weft-rl/weft/fdg"
@@ -208,15 +207,13 @@ func (a *agreement) reads(s tree.Stmt, n int, kind fdg.Dependence, list ...ast.E
 func (a *agreement) branch(s *tree.Branch, w writers) (out writers) {
 	a.under = append(a.under, s)
 	defer func() { a.under = a.under[:len(a.under)-1] }()
-	exhaustive := !s.Switch && len(s.Arms) == 2
-	for _, arm := range s.Arms {
-		exhaustive = exhaustive || arm.Default
-		out = out.union(a.block(arm.Body, w))
-		if n, ok := a.src.Node(s); ok {
-			a.reads(s, n, fdg.OfControl, append(slices.Clone(arm.List), s.Cond)...)
-		}
+	if n, ok := a.src.Node(s); ok {
+		a.reads(s, n, fdg.OfControl, s.Cond)
 	}
-	if !exhaustive {
+	for _, arm := range s.Arms {
+		out = out.union(a.block(arm.Body, w))
+	}
+	if len(s.Arms) < 2 {
 		out = out.union(w)
 	}
 	return out

@@ -123,39 +123,11 @@ func (m *emitter) branch(s *tree.Branch) []*line {
 		}
 		return out
 	}
-	if !s.Switch {
-		n := &line{pos: s.Pos, word: "if", head: []ast.Expr{m.copy(s.Cond)}, from: []tree.Stmt{s}}
-		for _, a := range s.Arms {
-			n.arms = append(n.arms, m.block(a.Body))
-		}
-		return []*line{n}
+	n := &line{pos: s.Pos, word: "if", head: []ast.Expr{m.copy(s.Cond)}, from: []tree.Stmt{s}}
+	for _, a := range s.Arms {
+		n.arms = append(n.arms, m.block(a.Body))
 	}
-	var out []*line
-	if i := slices.IndexFunc(s.Arms, func(a tree.Arm) bool { return a.Default }); i >= 0 {
-		out = m.block(s.Arms[i].Body)
-	}
-	for _, a := range slices.Backward(s.Arms) {
-		if !a.Default {
-			out = []*line{{pos: s.Pos, word: "if", head: []ast.Expr{m.cases(s.Cond, a.List)}, arms: [][]*line{m.block(a.Body), out}, from: []tree.Stmt{s}}}
-		}
-	}
-	return out
-}
-
-// cases returns the condition under which a switch takes an arm.
-func (m *emitter) cases(tag ast.Expr, list []ast.Expr) (cond ast.Expr) {
-	or := func(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
-		if x == nil {
-			return y
-		}
-		out := &ast.BinaryExpr{X: x, Op: op, Y: y}
-		m.types[out] = types.Typ[types.Bool]
-		return out
-	}
-	for _, e := range list {
-		cond = or(cond, token.LOR, or(m.copy(tag), token.EQL, m.copy(e)))
-	}
-	return cond
+	return []*line{n}
 }
 
 func (m *emitter) goLoop(s *tree.Loop) (out []*line) {

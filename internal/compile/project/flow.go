@@ -351,13 +351,10 @@ func (w *walker) branch(s *tree.Branch, out live) live {
 	}
 	w.follow(s)
 	in := live{}
-	exhaustive := !s.Switch && len(s.Arms) > 1
 	for _, a := range s.Arms {
 		in = in.union(w.block(a.Body, out))
-		w.usesAll(a.List, in)
-		exhaustive = exhaustive || a.Default
 	}
-	if !exhaustive {
+	if len(s.Arms) == 1 {
 		in = in.union(out)
 	}
 	w.leave()

@@ -268,27 +268,9 @@ func returns(s tree.Stmt) (yes bool) {
 
 // eachExpr visits the expressions of statements, what they assign to included.
 func eachExpr(b tree.Block, f func(ast.Expr)) {
-	all := func(list ...ast.Expr) {
-		for _, e := range list {
-			if e != nil {
-				f(e)
-			}
-		}
-	}
 	b.Walk(func(s tree.Stmt) bool {
-		switch s := s.(type) {
-		case *tree.Assign:
-			all(s.Lhs...)
-			all(s.Rhs...)
-		case *tree.Branch:
-			all(s.Cond)
-			for _, a := range s.Arms {
-				all(a.List...)
-			}
-		case *tree.Loop:
-			all(s.Cond, s.Over)
-		case *tree.Return:
-			all(s.Results...)
+		for _, e := range tree.Exprs(s) {
+			f(e)
 		}
 		return true
 	})

@@ -27,7 +27,7 @@ func (m *emitter) closed(c *tree.Call) bool {
 			some = some || m.executes(s)
 			ok = ok && m.entirely(m.actions[s])
 		case *tree.Branch:
-			ok = ok && (m.follows(s) || m.harmless(s.Cond) && !slices.ContainsFunc(s.Arms, func(a tree.Arm) bool { return !m.harmlessAll(a.List) }))
+			ok = ok && (m.follows(s) || m.harmless(s.Cond))
 		case *tree.Loop:
 			ok = ok && m.follows(s) && !m.shared(s, m.me)
 		case *tree.Return:
@@ -95,10 +95,6 @@ func (m *emitter) harmless(e ast.Expr) bool {
 		return e == nil || m.constant(e) != nil || m.isType(e)
 	}
 	return !slices.ContainsFunc(tree.Parts(e), func(x *ast.Expr) bool { return !m.harmless(*x) })
-}
-
-func (m *emitter) harmlessAll(list []ast.Expr) bool {
-	return !slices.ContainsFunc(list, func(e ast.Expr) bool { return !m.harmless(e) })
 }
 
 // callable reports whether the program can evaluate what it would hand to a call:

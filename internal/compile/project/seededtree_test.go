@@ -187,7 +187,7 @@ func (b *bench) typed(e ast.Expr, t types.Type) ast.Expr {
 // negated lists faults: conditions that are inverted.
 func negated(b *bench) (out []place) {
 	statements(b, func(x *tree.Branch) {
-		if !x.Switch && x.Cond != nil {
+		if x.Cond != nil {
 			out = append(out, place{b.where(x), func() {
 				t := b.src.Tree.Info.TypeOf(x.Cond)
 				x.Cond = b.typed(&ast.UnaryExpr{Op: token.NOT, X: b.typed(&ast.ParenExpr{X: x.Cond}, t)}, t)

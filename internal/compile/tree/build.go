@@ -112,7 +112,6 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		b.namedResults()
 		p.Body = b.block(src.Decl.Body.List)
 	})
-	p.Body = b.chains(p.Body)
 	p.memory()
 	return p
 }

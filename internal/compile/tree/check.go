@@ -49,11 +49,8 @@ func (c *checker) stmt(s Stmt, up Stmt) {
 	case *Assign:
 		c.assign(s)
 	case *Branch:
-		if s.Cond != nil && !s.Switch && (len(s.Arms) < 1 || len(s.Arms) > 2) {
+		if s.Cond != nil && (len(s.Arms) < 1 || len(s.Arms) > 2) {
 			c.bad(s, "has an if with %d arms", len(s.Arms))
-		}
-		if s.Switch && breaks(s) {
-			c.bad(s, "breaks a loop inside a switch")
 		}
 		for _, a := range s.Arms {
 			c.block(a.Body, up)

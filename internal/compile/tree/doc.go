@@ -58,6 +58,8 @@
 //	    values and indices first, into temporaries, then one assignment after another
 //	a && op()
 //	    a branch
+//	switch x { case a: ... case op(): ... }
+//	    a chain of ifs, each in the else of the one before it
 //	for op() > 1 { ... }, for i, j = 0, 9; ...
 //	    a loop that computes its condition, or what followed the round before, at the top of a
 //	    round

@@ -74,17 +74,7 @@ func (e *eliminator) always(list Block) bool {
 }
 
 // exhaustive reports whether a branch always takes one of its arms.
-func (s *Branch) exhaustive() bool {
-	if !s.Switch {
-		return s.Cond != nil && len(s.Arms) == 2
-	}
-	for _, a := range s.Arms {
-		if a.Default {
-			return true
-		}
-	}
-	return false
-}
+func (s *Branch) exhaustive() bool { return s.Cond != nil && len(s.Arms) == 2 }
 
 // block rewrites statements. tail says that nothing follows them before the exit,
 // loop that they stand in a loop which a break ends.
@@ -167,8 +157,8 @@ func (e *eliminator) stop(s Stmt) Stmt {
 	return &Branch{Site: at, Cond: e.p.Ref(e.flag()), Text: "if it was left", Arms: []Arm{{Label: "then", Body: Block{&Jump{at, token.BREAK}}}}}
 }
 
-// move puts what follows a branch into the only arm that does not leave, if all
-// others always do and that one never does.
+// move puts what follows a branch into the only arm that does not always leave, if
+// there is one.
 func (e *eliminator) move(s *Branch, rest Block) bool {
 	at := -1
 	if !s.exhaustive() {
@@ -178,7 +168,7 @@ func (e *eliminator) move(s *Branch, rest Block) bool {
 		if e.always(a.Body) {
 			continue
 		}
-		if at >= 0 || e.any(a.Body) {
+		if at >= 0 {
 			return false
 		}
 		at = i
@@ -188,8 +178,6 @@ func (e *eliminator) move(s *Branch, rest Block) bool {
 		return true // what follows is never reached
 	case at < len(s.Arms):
 		s.Arms[at].Body = append(s.Arms[at].Body[:len(s.Arms[at].Body):len(s.Arms[at].Body)], rest...)
-	case s.Switch:
-		s.Arms = append(s.Arms, Arm{Default: true, Label: "default", Body: rest})
 	default:
 		s.Arms = append(s.Arms, Arm{Label: "else", Body: rest})
 	}
@@ -204,88 +192,7 @@ func (b *builder) not(e ast.Expr) ast.Expr {
 	return b.p.typed(&ast.UnaryExpr{Op: token.NOT, X: e}, types.Typ[types.Bool])
 }
 
-// chains makes a switch whose arms break the loop around it a chain of ifs, since
-// Go would take the break for the switch's.
-func (b *builder) chains(list Block) (out Block) {
-	for _, s := range list {
-		switch s := s.(type) {
-		case *Branch:
-			for i := range s.Arms {
-				s.Arms[i].Body = b.chains(s.Arms[i].Body)
-			}
-			if s.Switch && breaks(s) {
-				out = append(out, b.chain(s))
-				continue
-			}
-		case *Loop:
-			s.Body = b.chains(s.Body)
-		case *Call:
-			s.Body = b.chains(s.Body)
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// breaks reports whether a branch breaks the loop around it.
-func breaks(s *Branch) (yes bool) {
-	for _, a := range s.Arms {
-		a.Body.Walk(func(s Stmt) bool {
-			j, ok := s.(*Jump)
-			yes = yes || ok && j.Tok == token.BREAK
-			_, loop := s.(*Loop)
-			return !loop
-		})
-	}
-	return yes
-}
-
-// chain returns a switch as ifs. Its tag is a variable or a constant.
-func (b *builder) chain(s *Branch) Stmt {
-	var first, last *Branch
-	var other Block
-	for _, a := range s.Arms {
-		if a.Default {
-			other = a.Body
-			continue
-		}
-		var cond ast.Expr
-		for _, e := range a.List {
-			if s.Cond != nil {
-				e = b.binary(b.p.Copy(s.Cond), token.EQL, e)
-			}
-			if cond == nil {
-				cond = e
-			} else {
-				cond = b.binary(cond, token.LOR, e)
-			}
-		}
-		n := &Branch{Site: s.Site, Cond: cond, Text: "if " + a.Label, Arms: []Arm{{Label: "then", Body: a.Body}}}
-		if last == nil {
-			first = n
-		} else {
-			last.Arms = append(last.Arms, Arm{Label: "else", Body: Block{n}})
-		}
-		last = n
-	}
-	if last == nil { // a default alone
-		return &Branch{Site: s.Site, Cond: b.p.universal("true"), Text: "if true", Arms: []Arm{{Label: "then", Body: other}}}
-	}
-	if other != nil {
-		last.Arms = append(last.Arms, Arm{Label: "else", Body: other})
-	}
-	return first
-}
-
 // binary returns a comparison or a logical operator.
 func (b *builder) binary(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
-	return b.p.typed(&ast.BinaryExpr{X: b.paren(x), Op: op, Y: b.paren(y)}, types.Typ[types.Bool])
-}
-
-// paren puts parentheses around an expression with an operator.
-func (b *builder) paren(e ast.Expr) ast.Expr {
-	if _, ok := e.(*ast.BinaryExpr); ok {
-		return b.p.typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
-	}
-	return e
+	return b.p.typed(&ast.BinaryExpr{X: x, Op: op, Y: y}, types.Typ[types.Bool])
 }

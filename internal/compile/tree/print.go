@@ -149,19 +149,6 @@ func (w *writer) facts(a *Assign) string {
 }
 
 func (w *writer) branch(s *Branch, depth int) {
-	if s.Switch {
-		w.line(depth, "switch %s {", w.text(s.Cond))
-		for _, a := range s.Arms {
-			if a.Default {
-				w.line(depth, "default:")
-			} else {
-				w.line(depth, "case %s:", w.list(a.List))
-			}
-			w.block(a.Body, depth+1)
-		}
-		w.line(depth, "}")
-		return
-	}
 	if s.Cond == nil {
 		w.line(depth, "if maybe {")
 	} else {

@@ -164,40 +164,59 @@ func (b *builder) newBranch(cond, source ast.Expr) *Branch {
 	return &Branch{Site: b.site(source.Pos()), Cond: cond, Text: "if " + oneLine(types.ExprString(source))}
 }
 
-// switches reads a switch. Where a case holds an operation, or a break of the
-// loop around would end up inside, it becomes a chain of ifs.
+// switches reads a switch as a chain of ifs.
 func (b *builder) switches(s *ast.SwitchStmt, label string) {
 	b.stmt(s.Init)
-	n := &Branch{Site: b.site(s.Pos()), Switch: true, Text: "switch"}
+	var tag ast.Expr
 	if s.Tag != nil {
-		if n.Cond = b.expr(s.Tag); b.p.Var(n.Cond) == nil {
-			n.Cond = b.held(n.Cond, "tag", nil)
+		if tag = b.expr(s.Tag); b.p.Var(tag) == nil {
+			tag = b.held(tag, "tag", nil)
 		}
-		n.Text += " " + oneLine(types.ExprString(s.Tag))
+	}
+	var cases []*ast.CaseClause
+	var other []ast.Stmt
+	for _, c := range s.Body.List {
+		if c := c.(*ast.CaseClause); c.List != nil {
+			cases = append(cases, c)
+		} else {
+			other = c.Body
+		}
 	}
 	to := &jumpTarget{label: label, out: &exit{}}
 	b.jumps = append(b.jumps, to)
-	early := Block{}
-	for _, c := range s.Body.List {
-		c := c.(*ast.CaseClause)
-		a := Arm{Default: c.List == nil, Label: "default"}
-		for i, e := range c.List {
-			if before := b.inside(func() { a.List = append(a.List, b.expr(e)) }); len(before) > 0 {
-				early = append(early, before...)
-			}
-			if a.Label = types.ExprString(e); i > 0 {
-				a.Label += ", ..."
-			}
-		}
-		a.Body = b.block(c.Body)
-		n.Arms = append(n.Arms, a)
-	}
+	chain := b.inside(func() { b.cases(s, tag, cases, other) })
 	b.jumps = b.jumps[:len(b.jumps)-1]
-	if len(early) > 0 {
-		b.report(s.Pos(), "condition", "an operation in a case runs or not depending on the cases before it", "compute it before the switch")
-		b.out = append(b.out, early...)
+	b.out = append(b.out, b.eliminate(chain, to.out)...)
+}
+
+// cases reads the arms of a switch from one case on. Its conditions are computed
+// behind those of the cases before it.
+func (b *builder) cases(s *ast.SwitchStmt, tag ast.Expr, list []*ast.CaseClause, other []ast.Stmt) {
+	if len(list) == 0 {
+		b.stmts(other)
+		return
 	}
-	b.out = append(b.out, b.eliminate(Block{n}, to.out)...)
+	n := &Branch{Site: b.site(list[0].Pos())}
+	var texts []string
+	for i, e := range list[0].List {
+		if i > 0 && b.complex(e) {
+			b.report(e.Pos(), "condition", "an operation in a list of cases runs or not depending on those before it", "write a case of its own")
+		}
+		cond, text := b.expr(e), oneLine(types.ExprString(e))
+		if tag != nil {
+			cond, text = b.binary(b.p.Copy(tag), token.EQL, cond), oneLine(types.ExprString(s.Tag))+" == "+text
+		}
+		if i > 0 {
+			cond = b.binary(n.Cond, token.LOR, cond)
+		}
+		n.Cond, texts = cond, append(texts, text)
+	}
+	n.Text = "if " + strings.Join(texts, " || ")
+	n.Arms = []Arm{{Label: "then", Body: b.block(list[0].Body)}}
+	if len(list) > 1 || len(other) > 0 {
+		n.Arms = append(n.Arms, Arm{Label: "else", Body: b.inside(func() { b.cases(s, tag, list[1:], other) })})
+	}
+	b.emit(n)
 }
 
 // labelled reads a statement with a label.

@@ -93,22 +93,19 @@ type Op struct {
 	Source *ast.CallExpr // as the author wrote it
 }
 
-// Branch is an if or a switch. An if has one or two arms: then and else. A
-// switch has arms with lists of cases; without a default it may take none.
+// Branch is an if, with one or two arms: then and else. A switch is a chain of them.
+// Without a condition any of its arms may be taken, or none.
 type Branch struct {
 	Site
-	Cond   ast.Expr // nil for a switch without a tag
-	Arms   []Arm
-	Switch bool
-	Text   string // the author's condition, with if or switch before it
+	Cond ast.Expr
+	Arms []Arm
+	Text string // the author's condition, with if before it
 }
 
 // Arm is one way through a Branch.
 type Arm struct {
-	List    []ast.Expr // of a case
-	Default bool       // of a switch
-	Label   string     // then, else, default, or the author's case
-	Body    Block
+	Label string // then or else
+	Body  Block
 }
 
 // Loop is any for.
@@ -213,9 +210,6 @@ func Exprs(s Stmt) (out []ast.Expr) {
 		out = slices.Concat(s.Lhs, s.Rhs)
 	case *Branch:
 		out = []ast.Expr{s.Cond}
-		for _, a := range s.Arms {
-			out = append(out, a.List...)
-		}
 	case *Loop:
 		out = []ast.Expr{s.Over, s.Cond}
 	case *Return:

@@ -219,6 +219,16 @@ func caseLogic(t *T) int {
 		for t.op("cond", x) > 9 && x < 100 {
 			x += t.op("grow", x)
 		}
+		switch t.op("tag", i) {
+		case t.op("first", i):
+			x += 3
+		case 4, 7:
+			x += 7
+		case t.op("second", x) % 9:
+			x -= 2
+		default:
+			x++
+		}
 	}
 	return x
 }

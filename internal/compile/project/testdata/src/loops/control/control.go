@@ -64,6 +64,13 @@ func (t *Trainer) Train(run *rl.Run) error {
 		case 1, 4:
 			t.Slow.Params.Blend(t.Net.Params, .5)
 		}
+		switch {
+		case run.Iter() > 5:
+		case t.Replay.Ready(5 * t.Batch):
+			run.Log("full", act.Value)
+		default:
+			run.Log("filling", act.Value)
+		}
 	}
 	return run.Err()
 }
