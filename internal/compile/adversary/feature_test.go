@@ -59,7 +59,7 @@ var (
 )
 
 // features lists all of them.
-var features = slices.Concat(ordinary, returnFeatures, tupleFeatures, memoryFeatures, settingFeatures, hiddenFeatures, keyFeatures,
+var features = slices.Concat(ordinary, storeFeatures, returnFeatures, tupleFeatures, memoryFeatures, settingFeatures, hiddenFeatures, keyFeatures,
 	replicaFeatures, exitFeatures, crashFeatures, refusedFeatures)
 
 // byClass holds the features of every class.

@@ -43,6 +43,9 @@ func (g *grower) file() string {
 	fill := strings.NewReplacer("RULE", rule, "POLICY", g.policy, "LOSS", g.loss)
 	for _, list := range [][]component{networks, functions} {
 		for _, c := range list {
+			if c.name == g.replay.name {
+				c = g.replay
+			}
 			if c.name == "Slow" && mentions(all, "slow") || mentions(all, c.name) || c.name == "Net" {
 				fmt.Fprintf(&fields, "%s %s\n", c.name, c.typ)
 				fmt.Fprintf(&made, "t.%s = %s\n", c.name, fill.Replace(c.made))
@@ -138,7 +141,7 @@ func (g *grower) act() string {
 
 // insert stores a step.
 func (g *grower) insert() string {
-	element := "kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}"
+	element := g.element + "{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}"
 	if g.style == table {
 		return fmt.Sprintf("t.Replay.Insert(%s, out.Over)", element)
 	}

@@ -49,6 +49,9 @@ type grower struct {
 	learnApart bool // learning is a method
 	rate       bool // the learning rate is a local variable
 
+	replay  component // what t.Replay is, if not a plain table
+	element string    // of what is stored
+
 	head      string // of the loop over steps
 	actKey    string
 	policy    string // graph function that acts
@@ -74,7 +77,7 @@ func grown(n uint64, names []string) ([]byte, []feature) {
 	if g.style == table || g.chance(4) {
 		g.loss = "t.Net.ValueLoss"
 	}
-	g.adv, g.ret, g.epochs, g.applies = "b.Reward", "b.Reward", 1+g.r.IntN(2), "t.opt.Apply(g, RATE)"
+	g.element, g.adv, g.ret, g.epochs, g.applies = "kit.Step", "b.Reward", "b.Reward", 1+g.r.IntN(2), "t.opt.Apply(g, RATE)"
 	list := g.choose()
 	if names != nil {
 		list = named(names)

@@ -118,3 +118,12 @@ func Noisy(c *rl.Ctx, x rl.Tensor) rl.Tensor {
 
 // Times multiplies by a constant of the graph.
 func Times(x rl.Tensor, by int) rl.Tensor { return rl.Wrap(graph.MulScalar(x.Node(), by)) }
+
+// Row is a step as a table keeps it whose rows are of several steps.
+type Row struct {
+	Obs        rl.Obs
+	Act        kit.Act
+	Reward     rl.Tensor `replay:"sum"`
+	Terminated rl.Tensor `replay:"last"`
+	Over       rl.Tensor `replay:"last"`
+}
