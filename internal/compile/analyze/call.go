@@ -76,7 +76,7 @@ func (x *interp) conversion(call *ast.CallExpr) *value {
 	if types.IsInterface(t) && x.p.isBatch(from) {
 		x.bad(where(call), hiddenBatch)
 	}
-	if refers(t) && !refers(from) { // bytes of a string
+	if x.t.Refers(t) && !x.t.Refers(from) { // bytes of a string
 		return x.fresh(call, v)
 	}
 	return v
@@ -283,7 +283,7 @@ func (x *interp) word(call *ast.CallExpr, w vocabulary.Word, recv *value, args [
 func (x *interp) pure(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
 	all := append(slices.Clone(args), recv)
 	out := x.fresh(call, computed(all...))
-	if !clones[fn.FullName()] || refers(elementType(x.typeOf(call))) {
+	if !clones[fn.FullName()] || x.t.Refers(tree.Element(x.typeOf(call))) {
 		for _, a := range all {
 			out.sites = union(out.sites, a.allSites(), cmp.Compare[int])
 			if len(objectsOf(a)) > 0 {
@@ -342,7 +342,7 @@ func (x *interp) given(id int, s *tree.Assign, recv *value, args []*value) {
 		p := sig.Params().At(min(i, sig.Params().Len()-1))
 		t := x.typeOf(call.Args[i])
 		x.consume(id, fdg.OfValue, p.Name(), a)
-		if refers(t) {
+		if x.t.Refers(t) {
 			for _, s := range a.allSites() {
 				x.st.handed[s] = true
 			}

@@ -74,7 +74,7 @@ func (x *interp) loop(s *tree.Loop) {
 		switch {
 		case s.Cond != nil:
 			bound = x.eval(s.Cond)
-		case s.Range && isBasic(x.typeOf(s.Over), types.IsInteger):
+		case s.Range && tree.IsBasic(x.typeOf(s.Over), types.IsInteger):
 			bound = over
 		case s.Range && x.phase == building:
 			bound = varied(nil, varies(over))

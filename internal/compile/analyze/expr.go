@@ -38,7 +38,7 @@ func (x *interp) admit(v *value, t types.Type) *value {
 	case t == nil || len(objectsOf(v)) > 0:
 	case tree.IsPointer(t) || types.IsInterface(t) && x.isComponent(t):
 		return join(v, ofObjects(x.unknown))
-	case x.phase == building && isBasic(t, types.IsString) && (v == nil || v.text == ""):
+	case x.phase == building && tree.IsBasic(t, types.IsString) && (v == nil || v.text == ""):
 		return join(v, &value{text: unclear})
 	case x.phase == training && x.p.holdsKey(t) && len(v.allKeys()) == 0:
 		return join(v, &value{keys: []int{otherKey}})

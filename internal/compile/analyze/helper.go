@@ -247,7 +247,7 @@ func (x *interp) mutates(t *tree.Program) {
 					}
 				case *ast.CallExpr:
 					for _, a := range n.Args { // of what is filled
-						if refers(t.Info.TypeOf(a)) {
+						if t.Refers(t.Info.TypeOf(a)) {
 							note(a)
 						}
 					}

@@ -22,7 +22,7 @@ func (x *interp) strip(v *value, t types.Type) *value {
 		return v
 	}
 	out := *v
-	if !refers(t) {
+	if !x.t.Refers(t) {
 		out.sites = nil
 	}
 	if !x.p.holdsKey(t) {
@@ -120,7 +120,7 @@ func (x *interp) inject(sites []int, v *value, s *tree.Assign, place ast.Expr) {
 		x.st.vars[k] = old.inject(sites, v, 0)
 	}
 	for _, k := range append(slices.Clone(s.Shares), x.t.Root(place)) {
-		if old, ok := x.st.vars[k]; ok && refers(k.Type()) && !slices.ContainsFunc(old.allSites(), func(at int) bool { return slices.Contains(sites, at) }) {
+		if old, ok := x.st.vars[k]; ok && x.t.Refers(k.Type()) && !slices.ContainsFunc(old.allSites(), func(at int) bool { return slices.Contains(sites, at) }) {
 			x.st.vars[k] = old.smear(settled(computed(v)))
 		}
 	}
@@ -204,7 +204,7 @@ func (x *interp) fill(s *tree.Assign) {
 	}
 	for _, f := range s.Fills {
 		if _, slice := x.typeOf(f).Underlying().(*types.Slice); slice {
-			x.overwrite(f, f, x.eval(f), x.strip(into, elementType(x.typeOf(f))), s, "this fills a slice that was not made here")
+			x.overwrite(f, f, x.eval(f), x.strip(into, tree.Element(x.typeOf(f))), s, "this fills a slice that was not made here")
 			continue
 		}
 		x.fillVariable(s, f, into)
@@ -238,13 +238,6 @@ func (x *interp) appends(s *tree.Assign, call *ast.CallExpr) bool {
 func (x *interp) authors(call *ast.CallExpr) bool {
 	fn := tree.Callee(x.info(), call)
 	return fn != nil && x.p.funcs[fn].decl != nil
-}
-
-func elementType(t types.Type) types.Type {
-	if s, ok := t.Underlying().(*types.Slice); ok {
-		return s.Elem()
-	}
-	return t
 }
 
 // fillVariable reads a method with a pointer to a variable of the loop's.

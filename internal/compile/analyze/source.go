@@ -179,7 +179,7 @@ func (x *interp) way(to *object, goes func(several bool, objs []*object) bool) (
 			return now.way, true
 		}
 		for _, f := range fieldsAt(now.o.typ) {
-			several := isList(f.Type())
+			several := tree.Element(f.Type()) != nil
 			objs := objectsOf(x.heap[place{now.o, f.Name()}])
 			if !f.Exported() && f.Pkg() != x.p.main.pkg || !goes(several, objs) {
 				continue
@@ -195,28 +195,16 @@ func (x *interp) way(to *object, goes func(several bool, objs []*object) bool) (
 	return nil, false
 }
 
-// isList reports whether values of a type are several of another.
-func isList(t types.Type) bool {
-	switch t.Underlying().(type) {
-	case *types.Slice, *types.Array:
-		return true
-	}
-	return false
-}
-
 // fieldsAt returns the fields of a struct, of what a pointer points to, or of the
 // elements of a list.
-func fieldsAt(t types.Type) (out []*types.Var) {
+func fieldsAt(t types.Type) []*types.Var {
 	if t == nil {
 		return nil
 	}
 	if u, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
 		t = u.Elem()
 	}
-	if s, ok := t.Underlying().(*types.Struct); ok {
-		out = slices.Collect(s.Fields())
-	}
-	return out
+	return tree.StructFields(t)
 }
 
 // fieldNamed returns one of those fields, or nil.

@@ -40,29 +40,6 @@ func (p *program) isBatch(t types.Type) bool {
 	})
 }
 
-// refers reports whether a copy of a value of type t shares memory with it that
-// can be written. Tensors and what the vocabulary declares are immutable or have a
-// home, and so has what a pointer points to.
-func refers(t types.Type) bool {
-	return tree.Holds(t, func(t types.Type) tree.Verdict {
-		if ours(t) || tree.IsPointer(t) {
-			return tree.No
-		}
-		switch t.Underlying().(type) {
-		case *types.Slice, *types.Map:
-			return tree.Yes
-		case *types.Interface:
-			return when(!isError(t))
-		}
-		return tree.Deeper
-	})
-}
-
-func isBasic(t types.Type, info types.BasicInfo) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&info != 0
-}
-
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // holdsKey reports whether values of a type hold random keys.

@@ -58,7 +58,7 @@ func (x *interp) vary(f *types.Var, v *value) {
 // differs reports whether a field holds what differs from replica to replica.
 func (x *interp) differs(f *types.Var) bool {
 	rel, ours := inVocabulary(f.Pkg())
-	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && isBasic(f.Type(), types.IsInteger)
+	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && tree.IsBasic(f.Type(), types.IsInteger)
 }
 
 // recorded reports a graph function, or one of the constructor's literals, that

@@ -179,18 +179,9 @@ func (d *device) computes(call *ast.CallExpr) bool {
 }
 
 // isNumber reports whether values of a type are Go's own: numbers and bools.
-func isNumber(t types.Type) bool { return isBasic(t, types.IsNumeric|types.IsBoolean) }
+func isNumber(t types.Type) bool { return tree.IsBasic(t, types.IsNumeric|types.IsBoolean) }
 
-func isInteger(t types.Type) bool { return isBasic(t, types.IsInteger) }
-
-// isBasic reports whether a type is one of Go's basic types of a kind.
-func isBasic(t types.Type, kind types.BasicInfo) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&kind != 0
-}
+func isInteger(t types.Type) bool { return tree.IsBasic(t, types.IsInteger) }
 
 // isInt reports whether values of a type are ints, as edge.For counts.
 func isInt(t types.Type) bool {

@@ -182,7 +182,7 @@ func (l *loop) unkeyed(lit *ast.CompositeLit, t types.Type, pos token.Pos) {
 	if sel, isSel := lit.Type.(*ast.SelectorExpr); isSel {
 		id, ok = sel.Sel, true
 	}
-	for i, f := range fieldsOf(t) {
+	for i, f := range tree.StructFields(t) {
 		if i < len(lit.Elts) && ok {
 			if _, keyed := lit.Elts[i].(*ast.KeyValueExpr); !keyed {
 				l.hide(id, f, pos)

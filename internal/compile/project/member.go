@@ -187,14 +187,14 @@ func (l *loop) held(e ast.Expr) bool {
 func (f *flow) checkElements() {
 	var members []types.Type
 	for s := range f.families {
-		members = append(members, elementOf(f.typeOf(s.Over)))
+		members = append(members, tree.Element(f.typeOf(s.Over)))
 	}
 	eachExpr(f.tree.Body, func(e ast.Expr) {
 		config := map[ast.Expr]bool{} // a number of a member's is the same everywhere
 		ast.Inspect(e, func(n ast.Node) bool {
 			switch x := n.(type) {
 			case *ast.SelectorExpr:
-				config[x.X] = isBasic(f.typeOf(x), ^0)
+				config[x.X] = tree.IsBasic(f.typeOf(x), ^0)
 			case *ast.IndexExpr:
 				is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
 				if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {

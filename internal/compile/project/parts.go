@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // part is a set of fields of a value: all, or some, each with a part of its own. A
@@ -106,7 +108,7 @@ func (p *part) less(q *part, t types.Type) *part {
 		return p
 	}
 	out := &part{sub: map[string]*part{}}
-	fields := fieldsOf(t)
+	fields := tree.StructFields(t)
 	if len(fields) == 0 {
 		return p // no struct: it cannot be taken apart
 	}
@@ -119,33 +121,6 @@ func (p *part) less(q *part, t types.Type) *part {
 		return nil
 	}
 	return out
-}
-
-// fieldsOf returns a struct's fields, none of anything else.
-func fieldsOf(t types.Type) (out []*types.Var) {
-	if t == nil {
-		return nil
-	}
-	if s, ok := t.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			out = append(out, s.Field(i))
-		}
-	}
-	return out
-}
-
-// elementOf returns the type of a slice's or an array's elements, nil of anything else.
-func elementOf(t types.Type) types.Type {
-	if t == nil {
-		return nil
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return u.Elem()
-	case *types.Array:
-		return u.Elem()
-	}
-	return nil
 }
 
 // paths returns the fields that p covers, sorted; an empty path stands for all.

@@ -104,7 +104,7 @@ func lostParts(b *bench) (out []place) {
 		all := b.f.sent[s][g][v].paths()
 		if b.f.sent[s][g][v].all {
 			all = nil
-			for _, f := range fieldsOf(v.typ) {
+			for _, f := range tree.StructFields(v.typ) {
 				all = append(all, f.Name())
 			}
 		}

@@ -208,7 +208,7 @@ func TestWays(t *testing.T) {
 	for i, file := range byHand {
 		add(fixture(t, f, file, i))
 	}
-	for next := *seed * 1_000_000; len(programs) < len(byHand)+4; next++ {
+	for next := *seed * 1_000_000; len(programs) < len(byHand)+2; next++ {
 		if s, _, err := randomSpecimen(f, next); err == nil {
 			add(s)
 		}

@@ -71,7 +71,7 @@ func (l *loop) literalUses(e *ast.CompositeLit, p *part, to live) {
 // none of any other expression.
 func (l *loop) elements(e ast.Expr) (names []string, values []ast.Expr) {
 	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
-	fields := fieldsOf(l.typeOf(e))
+	fields := tree.StructFields(l.typeOf(e))
 	if !ok || fields == nil {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func overlap(a, b string) bool {
 // open returns the fields of a struct that a program of the package may name, none if
 // it may not name all of them.
 func (l *loop) open(t types.Type) []*types.Var {
-	fields := fieldsOf(t)
+	fields := tree.StructFields(t)
 	for _, f := range fields {
 		if !f.Exported() && f.Pkg() != l.src.Pkg {
 			return nil
@@ -150,9 +150,9 @@ func typeAt(t types.Type, path string) types.Type {
 	}
 	head, rest, _ := strings.Cut(path, ".")
 	if head == element {
-		return typeAt(elementOf(t), rest)
+		return typeAt(tree.Element(t), rest)
 	}
-	for _, f := range fieldsOf(t) {
+	for _, f := range tree.StructFields(t) {
 		if f.Name() == head {
 			return typeAt(f.Type(), rest)
 		}

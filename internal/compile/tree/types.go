@@ -1,6 +1,9 @@
 package tree
 
-import "go/types"
+import (
+	"go/types"
+	"slices"
+)
 
 // Verdict answers, for one type, the question whether values of it
 // hold something.
@@ -53,6 +56,41 @@ func IsPointer(t types.Type) bool {
 	}
 	_, ok := t.Underlying().(*types.Pointer)
 	return ok
+}
+
+// IsBasic reports whether a type is one of Go's basic types of a kind.
+func IsBasic(t types.Type, kind types.BasicInfo) bool {
+	if t == nil {
+		return false
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&kind != 0
+}
+
+// Element returns the type of a slice's or an array's elements, nil of anything else.
+func Element(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Array:
+		return u.Elem()
+	}
+	return nil
+}
+
+// StructFields returns a struct's fields, none of anything else.
+func StructFields(t types.Type) []*types.Var {
+	if t == nil {
+		return nil
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	return slices.Collect(s.Fields())
 }
 
 // Dynamic reports whether a function is an interface's method.
