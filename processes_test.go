@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
+	"github.com/weft-rl/weft/rl"
 )
 
 // The parity matrix over processes: what crosses a network gives the bits of what
@@ -42,6 +44,7 @@ func others() (out []subject) {
 type share struct {
 	Algorithm int
 	plan.Deployment
+	Disk string // folder of replays; empty is memory
 }
 
 func (s share) String() string {
@@ -66,7 +69,7 @@ func shares() (out []share) {
 						wanted = j == (a+i)%2 && l == (a+i)%3
 					}
 					if wanted || *fullMatrix {
-						out = append(out, share{a, plan.Deployment{Policy: p, Workers: n, Replicas: k}})
+						out = append(out, share{Algorithm: a, Deployment: plan.Deployment{Policy: p, Workers: n, Replicas: k}})
 					}
 				}
 			}
@@ -87,9 +90,11 @@ func jobOf(text string) (runner.Job, error) {
 		return runner.Job{}, err
 	}
 	c, err := algotest.Configure(x.Algorithm, x.set)
-	return runner.Job{
-		Algorithm: x.Algorithm, Config: c, Env: x.env, Device: d, Seed: 1, Steps: x.steps,
-	}, err
+	j := runner.Job{Algorithm: x.Algorithm, Config: c, Env: x.env, Device: d, Seed: 1, Steps: x.steps}
+	if s.Disk != "" {
+		j.Storage = &rl.Storage{Dir: s.Disk}
+	}
+	return j, err
 }
 
 // assignment returns a share's, for its processes at their addresses.
@@ -177,11 +182,28 @@ func TestProcessMatrix(t *testing.T) {
 	t.Logf("%d runs", len(all))
 }
 
+// TestProcessStorage: replays on disk give the bits of those in memory.
+func TestProcessStorage(t *testing.T) {
+	a := slices.IndexFunc(subjects, func(s subject) bool { return s.Name == "dqn" })
+	want := subjects[a].train(t, plan.Deployment{}, subjects[a].steps, "")
+	for _, p := range []string{"single-learner-coarse", "single-learner-fine"} {
+		s := share{a, plan.Deployment{Policy: p, Workers: 2}, t.TempDir()}
+		t.Run(s.String(), func(t *testing.T) {
+			if got := s.run(t); got == nil || got.WeightsSHA256 != want.weights || got.StateSHA256 != want.state {
+				t.Errorf("%+v, want weights %.8s state %.8s", got, want.weights, want.state)
+			}
+		})
+		if files, err := os.ReadDir(s.Disk); err != nil || len(files) > 0 {
+			t.Errorf("left behind: %v, %v", files, err)
+		}
+	}
+}
+
 // TestProcessOthers: the runs that the matrix leaves out, under every policy that accepts them.
 func TestProcessOthers(t *testing.T) {
 	for i := len(subjects); i < len(everything); i++ {
 		for _, p := range policy.Builtin() {
-			x, s := everything[i], share{i, plan.Deployment{Policy: p.Name, Workers: 2}}
+			x, s := everything[i], share{Algorithm: i, Deployment: plan.Deployment{Policy: p.Name, Workers: 2}}
 			if p.Lowered || p.AsIs {
 				continue
 			}

@@ -43,6 +43,9 @@ type Job struct {
 	// line has it. Policies may be named in it beside the built-in ones.
 	Deployment plan.Deployment
 	Policies   []policy.Policy
+	// Storage is where replays live: memory, or disk or disk:DIR; empty is memory.
+	Storage      string
+	StorageLimit string // bytes that they may take on disk, as in 8GB; empty: what the disk has
 
 	EvalEpisodes int   // episodes of the greedy evaluation at the end; 0: none
 	EvalEvery    int64 // steps between evaluations before the end; 0: none
@@ -131,6 +134,12 @@ func (j Job) request() (*request.Request, error) {
 	}}
 	if j.Device != "" {
 		l.Flags = append(l.Flags, flag("device", j.Device))
+	}
+	if j.Storage != "" {
+		l.Flags = append(l.Flags, flag("storage", j.Storage))
+	}
+	if j.StorageLimit != "" {
+		l.Flags = append(l.Flags, flag("storage_limit", j.StorageLimit))
 	}
 	deploy, err := deployed(j.Deployment)
 	l.Deploy = deploy

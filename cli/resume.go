@@ -43,7 +43,7 @@ func (c *command) resume() *cobra.Command {
 			return c.runResume(cmd.Context(), args[0], f.changed(cmd), f)
 		},
 	}
-	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "resume", "python", "on-env-failure"})
+	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "storage", "storage-limit", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	f.elsewhere.flags(cmd)
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")

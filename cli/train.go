@@ -35,7 +35,7 @@ var settingFlags = []struct{ flag, key string }{
 	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"samples-per-insert", "samples_per_insert"}, {"tolerance", "tolerance"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
-	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
+	{"storage", "storage"}, {"storage-limit", "storage_limit"}, {"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
 }
 
 func (c *command) train() *cobra.Command {
@@ -60,6 +60,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
+			"  weft train dqn --env atari:Breakout --set buffer=1000000 --storage disk --storage-limit 8GB\n" +
 			"  weft train ppo --env Acrobot-v1 --dry-run > acrobot.yaml",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -31,6 +31,7 @@ type columns[E any] struct {
 func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf int) int, share []int) {
 	c.like = rl.Rebuild(e, make([]rl.Tensor, len(leaves))) // its tensors would live on
 	c.rings = make([]column, len(leaves))
+	c.scope.Room(c.need(leaves, slots, share))
 	frames := map[int]*rl.Frames{}
 	for i, x := range leaves {
 		switch {
@@ -50,6 +51,26 @@ func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf in
 		}
 		c.rings[i] = f.Ring(slots(i))
 	}
+}
+
+// need returns the bytes that columns of leaves take in all, if there are as many frames
+// as slots.
+func (c *columns[E]) need(leaves []rl.Tensor, slots func(leaf int) int, share []int) (n int64) {
+	for i, x := range leaves {
+		if !x.Ok() || x.Rows() == 0 {
+			continue
+		}
+		size := int64(x.Shape().Size() / x.Rows() * x.Shape().DType.Size())
+		if share != nil && share[i] > 0 {
+			frames := int64(c.scope.Stacked(rowOf(x)))
+			if size /= frames; share[i] != i+1 { // another tensor has them
+				size = 0
+			}
+			size += 4 * frames // their numbers
+		}
+		n += int64(slots(i)) * size
+	}
+	return n
 }
 
 // fit reports whether leaves are there where rings are.

@@ -63,7 +63,11 @@ const lookBack = 8
 // NewFrames returns the memory of rings of slots rows like those of x, [rows, ...],
 // which are n frames joined along the last axis. States have it under a name.
 func NewFrames(s *Scope, name string, slots int, x Tensor, n int) *Frames {
-	return newFrames(s.storage, name, slots, x.Rows(), rowOf(x), n)
+	f := newFrames(s.storage, name, slots, x.Rows(), rowOf(x), n)
+	if s.storage != nil { // room on a disk is best found missing at once
+		f.reserve(slots)
+	}
+	return f
 }
 
 func newFrames(at *Storage, name string, slots, envs int, row shapes.Shape, n int) *Frames {
@@ -86,17 +90,8 @@ func newFrames(at *Storage, name string, slots, envs int, row shapes.Shape, n in
 	return f
 }
 
-// Bytes returns how much memory there is for frames and what is known of them.
-func (f *Frames) Bytes() int {
-	n := 4*cap(f.refs) + 4*cap(f.free)
-	for _, c := range f.chunks {
-		n += len(c.bytes)
-	}
-	return n
-}
-
-// Reserve makes room for so many frames at once.
-func (f *Frames) Reserve(n int) {
+// reserve makes room for so many frames.
+func (f *Frames) reserve(n int) {
 	for len(f.chunks)*f.each < n {
 		f.grow()
 	}
@@ -337,6 +332,9 @@ func loadFrames(s *State, name string, slots int) *Frames {
 			return nil
 		}
 		f.chunks, f.refs = append(f.chunks, c), append(f.refs, make([]uint32, f.each)...)
+	}
+	if f.storage != nil {
+		f.reserve(slots)
 	}
 	return f
 }

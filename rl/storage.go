@@ -31,6 +31,15 @@ func (at *Storage) Used() int64 {
 	return at.used
 }
 
+// Room fails if rings that take so many bytes in all would pass the storage's limit, so
+// that a store that cannot be whole is not begun.
+func (s *Scope) Room(bytes int64) {
+	if s.storage != nil {
+		check(s.storage.reserve(bytes))
+		s.storage.give(bytes)
+	}
+}
+
 // memory returns the memory of a ring of n elements, as a slice and as bytes.
 func (at *Storage) memory(r *Ring, t dtypes.DType, n int) (flat any, bytes []byte) {
 	if at == nil || n == 0 {

@@ -18,12 +18,16 @@ func (r *Request) Job() (runner.Job, error) {
 	if err != nil {
 		return runner.Job{}, err
 	}
+	storage, err := r.storage()
+	if err != nil {
+		return runner.Job{}, err
+	}
 	return runner.Job{
 		Plan: r.plan(), Algorithm: r.Found.Algorithm, Config: r.Found.Config, Env: r.Found.Env, EnvOptions: r.Found.EnvOptions, Wrap: r.Found.Wrap,
 		Device: d, Open: device.Open, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
-		RestartEpisodes: r.Resume == "restart-episodes",
+		RestartEpisodes: r.Resume == "restart-episodes", Storage: storage,
 	}, nil
 }
 

@@ -38,6 +38,8 @@ type Settings struct {
 	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
+	Storage         string        `default:"memory" doc:"where replays live: memory; or disk, in files that are mapped into memory, in the run's folder or in that of disk:DIR"`
+	StorageLimit    string        `doc:"bytes that replays of a process may take on disk, as in 8GB; default: what the disk has"`
 	From            string        `names:"folder" doc:"run folder whose weights to start from: those that evaluated best, or the newest if none were evaluated"`
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
 	Python          string        `names:"program" doc:"Python interpreter of environments that need one"`
@@ -109,6 +111,7 @@ func (s *Set) Resolve(l Layers) (*Request, error) {
 		errs = append(errs, fmt.Errorf("--policy: %s is one worker, in step with itself: name the policy that is to share the work out (weft list policies shows them)", r.Policy))
 	}
 	errs = append(errs, r.checkUsed(l)...)
+	errs = append(errs, r.checkStorage(l)...)
 	if r.Found.Algorithm, err = s.Algorithm(r.Algorithm); err != nil {
 		errs = append(errs, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/edge"
@@ -34,6 +35,12 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 			err = errors.Join(err, root.Close())
 		}
 	}()
+	if at := j.Storage; at != nil {
+		if at.Dir == "" {
+			at = &rl.Storage{Dir: cmp.Or(j.Dir, j.Files, os.TempDir()), Limit: at.Limit}
+		}
+		rl.System.Store(root, at)
+	}
 	entry := wrap.Entry(j.Env, j.Wrap, cmp.Or(j.Files, j.Dir))
 	var spec env.Spec
 	saw := func(specs []env.Spec) {

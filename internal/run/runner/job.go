@@ -54,6 +54,9 @@ type Job struct {
 	CheckpointSteps int64         // and at most this many steps; 0: no bound
 	Keep            int           // checkpoints kept
 
+	// Storage is where stores live; nil is memory. Without a folder it is the run's.
+	Storage *rl.Storage
+
 	EvalEvery    int64 // steps between evaluations; 0: none
 	EvalEpisodes int   // episodes of one; 0: none at the end either
 

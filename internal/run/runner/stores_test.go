@@ -111,6 +111,22 @@ func TestResumeStores(t *testing.T) {
 	}
 }
 
+// The same run with its table on disk has the same bits, also when it was interrupted. One whose
+// table would pass the limit ends before it has begun.
+func TestStoresOnDisk(t *testing.T) {
+	want := train(t, replaying(t))
+	j := replaying(t)
+	j.Storage = &rl.Storage{Dir: t.TempDir()}
+	trainUntil(t, j, func(r Report) bool { return r.Iter == 30 })
+	sameBits(t, train(t, again(j)), want)
+	full := replaying(t)
+	full.Storage = &rl.Storage{Limit: 3_000_000} // its frames alone take 3.6 MB
+	_, err := Train(t.Context(), full)
+	if err == nil || !strings.Contains(err.Error(), "limit of 3 MB") || !strings.Contains(err.Error(), "before the first checkpoint") {
+		t.Error(err)
+	}
+}
+
 // A checkpoint, and resuming from one, take little memory beside that of the table.
 func TestStoresMemory(t *testing.T) {
 	heap := func() int64 {
