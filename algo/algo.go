@@ -91,7 +91,7 @@ func For[C any](env string, steps int64, doc string, set func(*C)) Preset {
 	return Preset{Name: "default", Env: env, Doc: doc, Steps: steps, apply: func(config any) error {
 		c, ok := config.(*C)
 		if !ok {
-			return fmt.Errorf("preset %q sets a %T, not a %T", doc, c, config)
+			return fmt.Errorf("preset %q is for settings of type %T, not %T", doc, c, config)
 		}
 		set(c)
 		return nil
@@ -130,7 +130,7 @@ func Define[C any](name, doc string, presets []Preset, build func(*rl.Scope, Mak
 		New: func(s *rl.Scope, make MakeEnv, config any) (t rl.Trainer, err error) {
 			c, ok := config.(*C)
 			if !ok {
-				return nil, fmt.Errorf("algorithm %s: its settings are a %T, not a %T", name, c, config)
+				return nil, fmt.Errorf("algorithm %s: settings must be a %T, not a %T", name, c, config)
 			}
 			err = rl.Catch(func() (err error) {
 				t, err = build(s, make, c)

@@ -113,7 +113,7 @@ func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) 
 		t.Episodes = 100
 	}
 	if t.Episodes < 0 {
-		return Score{}, fmt.Errorf("Trial.Episodes: %d is no number of episodes", t.Episodes)
+		return Score{}, fmt.Errorf("Trial.Episodes: %d is not a number of episodes", t.Episodes)
 	}
 	j, err := agentJob(&set, dir, t.Note)
 	if err != nil {

@@ -20,7 +20,7 @@ func (a allowed) folders() (out []string, err error) {
 	for _, path := range a {
 		full, err := filepath.Abs(path)
 		if err != nil || path == "" {
-			return nil, fmt.Errorf("--allow: %q is no path", path)
+			return nil, fmt.Errorf("--allow: %q is not a path", path)
 		}
 		out = append(out, full)
 	}

@@ -20,7 +20,7 @@ func (c *command) audit() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit [RUN]",
-		Short: "Show who submitted, stopped, deleted and drained what",
+		Short: "Show the audit log of a cluster",
 		Long: "Audit shows who asked the coordinator for what, when and from where, refused wishes too: of one RUN or of all, the\n" +
 			"oldest first, at most 10,000. It takes the role to submit.",
 		Example: "  weft audit\n  weft audit ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --json",

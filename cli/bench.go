@@ -58,13 +58,13 @@ func (c *command) bench() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.StringVar(&f.Python, "python", "python3", "the `interpreter` whose packages are the peers")
 	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
-	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
-	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
-	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies, tag or offpolicy")
-	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
-	flags.StringSliceVar(&f.Precisions, "precision", nil, "`precisions` of products in benchmark gpu, each beside the others: float32, tf32, bf16 (default, on a GPU, tf32 and float32)")
-	flags.DurationVar(&f.Limit, "limit", time.Minute, "the `time` that a way may take over a case of gpu's tables; what it did until then is shown")
-	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
+	flags.BoolVar(&f.Quick, "quick", false, "run smaller cases for a shorter time")
+	flags.StringVar(&f.match, "match", "", "run only cases whose name matches a regular `expression`")
+	flags.StringVar(&f.table, "table", "", "another `table` of the benchmarks gpu, policies, tag or offpolicy")
+	flags.StringVar(&f.On, "device", "cuda", "`device` on which Weft runs in benchmark gpu")
+	flags.StringSliceVar(&f.Precisions, "precision", nil, "`precisions` of matrix products in benchmark gpu: float32, tf32, bf16 (default, on a GPU, tf32 and float32)")
+	flags.DurationVar(&f.Limit, "limit", time.Minute, "`time` limit of a contender in a case of gpu's tables; the results up to it are shown")
+	flags.StringSliceVar(&f.Only, "only", nil, "run only these `contenders`, by name")
 	return cmd
 }
 
@@ -95,10 +95,10 @@ func (c *command) runBench(ctx context.Context, name string, f *benchFlags) erro
 		errs = append(errs, err)
 	}
 	if f.Count < 0 {
-		errs = append(errs, fmt.Errorf("--count: %d is no number of rounds", f.Count))
+		errs = append(errs, fmt.Errorf("--count: %d is not a number of rounds", f.Count))
 	}
 	if f.Limit < 0 {
-		errs = append(errs, fmt.Errorf("--limit: %v is no time", f.Limit))
+		errs = append(errs, fmt.Errorf("--limit: %v is not a time", f.Limit))
 	}
 	if f.match != "" {
 		f.Match, err = regexp.Compile(f.match)

@@ -42,7 +42,7 @@ func (c *command) certsInit(dir *string) *cobra.Command {
 func (c *command) certsIssue(dir *string) *cobra.Command {
 	var hosts, roles []string
 	cmd := &cobra.Command{
-		Use: "issue NAME", Short: "Make a certificate of the authority",
+		Use: "issue NAME", Short: "Issue a certificate",
 		Long: "Issue makes a certificate for NAME: the name or the address of a machine, or a user. Its roles say what the\n" +
 			"holder may do: coordinate is for machines that a coordinator runs on, work for those of workers, submit for\n" +
 			"who may have runs trained, stop and delete them, read for who may only look. Who may submit may read. A\n" +
@@ -62,14 +62,14 @@ func (c *command) certsIssue(dir *string) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&hosts, "host", nil, "further `name or address` under which it is reached; may be repeated")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "further `name or address` of the holder; may be repeated")
 	cmd.Flags().StringSliceVar(&roles, "role", nil, "`roles` of the holder, of coordinate, work, submit and read")
 	return cmd
 }
 
 func (c *command) certsRenew(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "renew NAME", Short: "Make another certificate for a name",
+		Use: "renew NAME", Short: "Renew the certificate of a name",
 		Long: "Renew makes another certificate for NAME, with the same roles and addresses, in the place of its files. Where they\n" +
 			"are used they are to be replaced too; processes read them again by themselves.",
 		Example: "  weft certs renew gpu1",
@@ -87,7 +87,7 @@ func (c *command) certsRenew(dir *string) *cobra.Command {
 
 func (c *command) certsRevoke(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke NAME", Short: "Make the certificates of a name worthless",
+		Use: "revoke NAME", Short: "Revoke the certificates of a name",
 		Long: "Revoke puts all certificates that were issued to NAME on the authority's list. Coordinators and workers that have\n" +
 			"the list beside ca.crt end the connections of their holder and let nobody in with them; they read it again by\n" +
 			"themselves when it changes.",

@@ -34,7 +34,7 @@ func (c *command) chaos() *cobra.Command {
 	f := &chaosFlags{}
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Break clusters, to see that nothing is lost",
+		Short: "Inject faults into clusters and check that no run loses anything",
 		Long: "Chaos trains PPO, A2C, A3C and IMPALA on clusters of this machine while it kills, freezes, slows, cuts off and takes\n" +
 			"away their processes, the coordinator included, at random moments. Synchronous runs must end in the bits of undisturbed\n" +
 			"ones; asynchronous ones must go on when a worker is lost that is not the learner's; every run must end with every step\n" +
@@ -54,16 +54,16 @@ func (c *command) chaos() *cobra.Command {
 	flags.IntVar(&f.Faults, "faults", 100, "`number` of faults to inject")
 	flags.DurationVar(&f.Time, "time", 0, "`time` after which no more are injected; 0 is no limit")
 	flags.IntVar(&f.Workers, "processes", 4, "worker `processes` of a cluster")
-	flags.IntVar(&f.PerRun, "per-run", 10, "`faults` that a run gets at most")
-	flags.Float64Var(&f.seconds, "seconds", 15, "`seconds` that a run takes, about, if it is left alone")
+	flags.IntVar(&f.PerRun, "per-run", 10, "maximum `faults` injected into a run")
+	flags.Float64Var(&f.seconds, "seconds", 15, "approximate `seconds` that a run takes without faults")
 	flags.StringSliceVar(&f.only, "only", nil, "`runs` to train, by name; all of them if none is given")
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as docs/chaos.md names them; all but setting the clock if none is given")
 	flags.Int64Var(&f.record, "record", 64, "`MiB` of lines that the fault \"large record\" adds")
-	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` after which a run that does not get on counts as hanging")
-	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is any")
+	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` without progress after which a run counts as hanging")
+	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is no limit")
 	flags.BoolVar(&f.Namespaces, "namespaces", false, "put every process into a network namespace; needs an administrator's rights and the program ip")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object and nothing else")
-	flags.BoolVar(&f.inside, insideFlag, false, "be in a network namespace already")
+	flags.BoolVar(&f.inside, insideFlag, false, "assume that this process is in a network namespace already")
 	_ = flags.MarkHidden(insideFlag)
 	return cmd
 }
@@ -84,7 +84,7 @@ func (f *chaosFlags) check() error {
 	}
 	for _, k := range f.kinds {
 		if f.Kinds = append(f.Kinds, chaos.Kind(k)); !slices.Contains(chaos.Kinds(), chaos.Kind(k)) {
-			errs = append(errs, fmt.Errorf("--kinds: %q is no kind of fault: there are %q", k, chaos.Kinds()))
+			errs = append(errs, fmt.Errorf("--kinds: %q is not a kind of fault: there are %q", k, chaos.Kinds()))
 		}
 	}
 	if f.seconds <= 0 {
@@ -158,7 +158,7 @@ func (c *command) enter(ctx context.Context, program string) error {
 	case errors.As(err, &status) && status.ExitCode() >= 0:
 		return exitStatus(status.ExitCode())
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("network namespaces take an administrator's rights: %w", err)
+		return fmt.Errorf("network namespaces need an administrator's rights: %w", err)
 	}
 	return err
 }

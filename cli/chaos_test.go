@@ -15,7 +15,7 @@ func TestChaosUsage(t *testing.T) {
 		{"chaos --seconds 0", "--seconds: 0 is too short"},
 		{"chaos --patience 0s", "--patience: 0s is too short"},
 		{"chaos --record 0", "--record: 0 is too little"},
-		{"chaos --kinds rain", "--kinds: \"rain\" is no kind of fault"},
+		{"chaos --kinds rain", "--kinds: \"rain\" is not a kind of fault"},
 		{"chaos --fault 3", "unknown flag --fault, did you mean --faults?"},
 		{"chaos all", "unknown command"},
 	} {

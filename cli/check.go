@@ -19,7 +19,7 @@ func (c *command) check() *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "check PKG...",
-		Short: "Find what cannot be read in a training loop",
+		Short: "Report the statements of a training loop that Weft cannot compile",
 		Long: "Check reads the training loops of packages, built-in algorithms by name or any by path, and prints what it\n" +
 			"cannot read in them, or what would not mean the same when a loop is distributed, with what to write instead.\n" +
 			"Notes are about loops that are accepted, and about policies that cannot take one apart. The exit code is 1 if\n" +
@@ -41,7 +41,7 @@ func (c *command) check() *cobra.Command {
 			return report(c.out, read, quiet)
 		},
 	}
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave notes out")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "omit notes")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func (f *credentials) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.dir, "certs", "", "`folder` with a certificate and its authority's, as weft certs makes them; by default, on loopback, this user's own")
 	flags.StringVar(&f.ca, "ca", "", "`file` of the authority's certificate, instead of --certs")
 	flags.StringVar(&f.cert, "cert", "", "`file` of this process's certificate")
-	flags.StringVar(&f.key, "key", "", "`file` of its key")
+	flags.StringVar(&f.key, "key", "", "`file` of the certificate's private key")
 	flags.StringVar(&f.revoked, "revoked", "", "`file` of the certificates that the authority revoked; with --certs, ca.crl of that folder if it is there")
 }
 
@@ -47,7 +47,7 @@ func (f *credentials) load() (*tls.Config, error) {
 	case f.dir != "" && files == (certs.Files{}):
 		files, err = certs.In(f.dir)
 	case files.CA == "" || files.Cert == "" || files.Key == "":
-		err = errors.New("--ca, --cert and --key belong together, and --revoked with them")
+		err = errors.New("--ca, --cert and --key must be given together; --revoked needs all three")
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ type clientFlags struct {
 
 func (f *clientFlags) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
-	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator, or of several of which one acts")
+	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator; several, separated by commas, if standbys run")
 }
 
 func (f *clientFlags) client() (*protocol.Client, error) {

@@ -289,7 +289,7 @@ func TestClusterGrowLater(t *testing.T) {
 			contains(t, read(t, "runs", c.policy, "config.yaml"), "workers: 2", "max_workers: 3", c.parts)
 		})
 	}
-	contains(t, do(t, 2, "resume", "runs/multi-learner", "--max-workers", "3").errors, "--max-workers: it is for --cluster")
+	contains(t, do(t, 2, "resume", "runs/multi-learner", "--max-workers", "3").errors, "--max-workers needs --cluster")
 }
 
 func TestClusterUsage(t *testing.T) {
@@ -300,7 +300,7 @@ func TestClusterUsage(t *testing.T) {
 		{"worker --join 127.0.0.1:7700 --devices gpu", `unknown device "gpu"`},
 		{"coordinator --listen 0.0.0.0:7700", "on any address but loopback"},
 		{"coordinator --etcd http://10.0.0.1:2379", "must have TLS"},
-		{"coordinator --ca x", "--ca, --cert and --key belong together"},
+		{"coordinator --ca x", "--ca, --cert and --key must be given together"},
 		{"coordinator --patience 1ms", "--patience"},
 		{"status --cluster 10.0.0.1:1", "on any address but loopback"},
 		{"stop", "weft stop takes the name of one run"},
@@ -309,14 +309,14 @@ func TestClusterUsage(t *testing.T) {
 		{"certs issue x --role work", "certs holds no authority: weft certs init"},
 		{"certs issue x", "--role: a certificate without a role is good for nothing: there are coordinate, work, submit, read"},
 		{"train ppo --cluster 127.0.0.1:1 --processes 2", "--cluster and --processes"},
-		{"train ppo --processes 0", "--processes: 0 is no number"},
+		{"train ppo --processes 0", "--processes: 0 is not a number"},
 		{"train ppo --processes 2 --policy gpu-only --workers 2 --device cuda", "--workers: policy gpu-only is one program of one process"},
 		{"train ppo --processes 2 --policy single-learner-coarse --workers 3", "--workers: 3 are more than the 2 processes of --processes: take --processes 3"},
 		{"train ppo --processes 2", "--processes: policy plain is one process: take --processes 1, or name the policy that is to share the work out"},
 		{"train ppo --processes 2 --policy gpu-only", "--processes: policy gpu-only is one process"},
 		{"train ppo --processes 2 --seeds 2", "--seeds: in a cluster"},
-		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
-		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
+		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers needs --cluster"},
+		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers needs --cluster"},
 		{"train ppo --cluster 127.0.0.1:1 --policy single-learner-coarse --workers 4 --max-workers 3", "--max-workers: 3 is less than the 4 workers"},
 		{"train ppo --cluster 127.0.0.1:1 --max-workers 3", "plain is one worker"},
 		{"train ppo --cluster 10.0.0.1:1", "on any address but loopback"},

@@ -32,8 +32,8 @@ type runsFlags struct {
 }
 
 func (f *runsFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.metric, "metric", "", "the metric to look at; default: eval/return if all runs were evaluated, episode/return_mean otherwise")
-	cmd.Flags().StringSliceVar(&f.by, "by", nil, "group runs by these `settings`, such as algorithm or learning_rate; default: by algorithm and by what differs between runs of one algorithm on one task")
+	cmd.Flags().StringVar(&f.metric, "metric", "", "metric to compare; default: eval/return if all runs were evaluated, episode/return_mean otherwise")
+	cmd.Flags().StringSliceVar(&f.by, "by", nil, "group runs by these `settings`, such as algorithm or learning_rate; default: by algorithm and by the settings that differ between its runs on one task")
 }
 
 // bootstrapFlags makes the flags of how intervals are estimated.
@@ -76,9 +76,9 @@ func (c *command) compare() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return c.runCompare(args, f) },
 	}
 	f.runsFlags.flags(cmd)
-	cmd.Flags().Int64Var(&f.at, "at", 0, "compare the newest values at this `step` instead of those at the end")
+	cmd.Flags().Int64Var(&f.at, "at", 0, "compare the last values before this `step` instead of the final ones")
 	cmd.Flags().StringArrayVar(&f.ranges, "range", nil, "scale a task's scores so that LOW is 0 and HIGH is 1, as `TASK=LOW:HIGH`; may be repeated")
-	cmd.Flags().StringVar(&f.bar, "bar", "", "the `score` that is enough: the optimality gap is measured from it, and groups are judged by it")
+	cmd.Flags().StringVar(&f.bar, "bar", "", "`score` to reach: the optimality gap is measured from it, and groups are judged by it")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the comparison into a `file`")
 	cmd.Flags().StringVar(&f.csv, "csv", "", "write all scores and statistics into a `file`, a row each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a JSON object and nothing else")
@@ -140,14 +140,14 @@ func (f *compareFlags) asBar() (*float64, error) {
 	}
 	x, err := strconv.ParseFloat(f.bar, 64)
 	if err != nil {
-		return nil, fmt.Errorf("--bar: %q is no number", f.bar)
+		return nil, fmt.Errorf("--bar: %q is not a number", f.bar)
 	}
 	return &x, nil
 }
 
 func (f *compareFlags) checkAt() error {
 	if f.at < 0 {
-		return fmt.Errorf("--at: %d is no number of steps", f.at)
+		return fmt.Errorf("--at: %d is not a number of steps", f.at)
 	}
 	return nil
 }

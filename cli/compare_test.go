@@ -84,7 +84,7 @@ func TestBar(t *testing.T) {
 	contains(t, do(t, 0, "compare", "runs/good-CartPole-v1", "--bar", "475").out, "good has reached 475: its interquartile mean is at least 481.3.", "optimality gap (from 475")
 	contains(t, do(t, 1, "compare", "runs", "--bar", "475").out, "good has reached 475", "poor has missed 475: its interquartile mean is at most 284.7.")
 	contains(t, do(t, 1, "compare", "runs/good-CartPole-v1", "--bar", "483").out, "Whether good has reached 483 is undecided")
-	contains(t, do(t, 2, "compare", "runs", "--bar", "high").errors, `--bar: "high" is no number`)
+	contains(t, do(t, 2, "compare", "runs", "--bar", "high").errors, `--bar: "high" is not a number`)
 }
 
 // TestCompareRefuses: one sentence says what is wrong and what to do.

@@ -10,7 +10,7 @@ func (c *command) delete() *cobra.Command {
 	f := &clientFlags{}
 	cmd := &cobra.Command{
 		Use:   "delete RUN",
-		Short: "Delete a run of a cluster that is over",
+		Short: "Delete a finished run of a cluster",
 		Long: "Delete has the coordinator forget a run that is over, and removes the run's folder with its record, its log\n" +
 			"and the checkpoints that are in it. Checkpoints that the workers' --store has elsewhere stay there; the\n" +
 			"command says where. A run that is not over is refused: weft stop ends it. Deleting cannot be undone.",
@@ -41,7 +41,7 @@ func (c *command) compact() *cobra.Command {
 	f := &clientFlags{}
 	cmd := &cobra.Command{
 		Use:   "compact",
-		Short: "Give back disk space of a coordinator's embedded etcd",
+		Short: "Free disk space of a coordinator's embedded etcd",
 		Long: "Compact has a coordinator's embedded etcd drop the history of its runs and give the disk space back. Runs go on\n" +
 			"meanwhile. An existing etcd (weft coordinator --etcd) is compacted with etcdctl.",
 		Example: "  weft compact\n  weft compact --cluster 10.0.0.1:7700 --certs certs",

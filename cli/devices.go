@@ -14,7 +14,7 @@ func (c *command) devices() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "Show what can compute here",
+		Short: "List the devices of this machine",
 		Long: "Devices looks for everything that --device can name: whether it can be used on this machine by this\n" +
 			"binary, and if not, what is missing.",
 		Example: "  weft devices\n  weft devices --json\n  weft train ppo --device cpu",

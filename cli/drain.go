@@ -16,7 +16,7 @@ func (c *command) drain() *cobra.Command {
 	f := &clientFlags{}
 	cmd := &cobra.Command{
 		Use:   "drain WORKER...",
-		Short: "Have workers leave a cluster",
+		Short: "Make workers leave a cluster without losing work",
 		Long: "Drain has workers leave, and waits until they have. A run that has parts on them is saved at its next consistent\n" +
 			"point and goes on from there on the other workers: no step is done twice, and a synchronous run keeps its bits.\n" +
 			"A worker whose run does not come to such a point within its --drain-timeout leaves all the same; then the run goes\n" +

@@ -34,9 +34,9 @@ type elsewhere struct {
 func (f *elsewhere) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
-	flags.BoolVar(&f.detach, "detach", false, "with --cluster, submit the run and return: what happens to this command, a signal included, does not concern it. Without it Ctrl-C and SIGTERM stop the run at its next consistent point")
-	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again; for policies that share the work out")
+	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers train; all of them without --workers")
+	flags.BoolVar(&f.detach, "detach", false, "with --cluster, submit the run and return; it goes on without this command. Without --detach, Ctrl-C and SIGTERM stop the run at its next consistent point")
+	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes on this machine, started and stopped by this command; for policies with workers")
 	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
 
@@ -46,25 +46,25 @@ func (f *elsewhere) asked() bool { return len(f.addresses) > 0 || f.processes > 
 func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	var errs []error
 	if len(f.addresses) > 0 && f.processes > 0 {
-		errs = append(errs, errors.New("--cluster and --processes: a run is in one or the other"))
+		errs = append(errs, errors.New("--cluster and --processes: give one of them"))
 	}
 	if f.detach && len(f.addresses) == 0 {
-		errs = append(errs, errors.New("--detach: it is for --cluster, where a run goes on without this command"))
+		errs = append(errs, errors.New("--detach needs --cluster: only there a run goes on without this command"))
 	}
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
-		errs = append(errs, fmt.Errorf("--processes: %d is no number of processes", f.processes))
+		errs = append(errs, fmt.Errorf("--processes: %d is not a number of processes", f.processes))
 	}
 	if x := cmd.Flags().Lookup("max-workers"); x != nil && x.Changed && len(f.addresses) == 0 {
-		errs = append(errs, errors.New("--max-workers: it is for --cluster, whose workers come and go; elsewhere --workers and --processes are how many there are"))
+		errs = append(errs, errors.New("--max-workers needs --cluster, whose workers come and go: elsewhere set --workers or --processes"))
 	}
 	if f.store != "" && f.processes < 1 {
-		errs = append(errs, errors.New("--store: it is for --processes; workers of a cluster are started with theirs"))
+		errs = append(errs, errors.New("--store needs --processes: workers of a cluster are started with their own --store"))
 	}
 	if _, err := store.Absolute(f.store); err != nil {
 		errs = append(errs, fmt.Errorf("--store: %w", err))
 	}
 	if f.asked() && seeds > 0 {
-		errs = append(errs, errors.New("--seeds: in a cluster each seed is a run of its own, with --seed"))
+		errs = append(errs, errors.New("--seeds: a cluster trains one seed a run: submit one run for each --seed"))
 	}
 	_, err := f.loadFor(f.addresses...)
 	return errors.Join(append(errs, err)...)

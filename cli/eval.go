@@ -62,7 +62,7 @@ func (c *command) eval() *cobra.Command {
 
 func (c *command) runEval(ctx context.Context, dir string, flags []config.Assignment, f evalFlags) error {
 	if f.episodes < 1 {
-		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
+		return fmt.Errorf("--episodes: %d is not a number of episodes", f.episodes)
 	}
 	if f.best && f.newest {
 		return errors.New("--best and --newest: choose one")

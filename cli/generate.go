@@ -18,7 +18,7 @@ func (c *command) generate() *cobra.Command {
 	check := false
 	cmd := &cobra.Command{
 		Use:   "generate PKG...",
-		Short: "Write the programs that policies run a training loop as",
+		Short: "Generate the programs of a training loop",
 		Long: "Generate reads the training loops of packages and writes, beside each, one Go program for every group of\n" +
 			"fragments that a policy forms: gen_*.go, checked in with the algorithm. A policy that a loop cannot be taken\n" +
 			"apart for is a note. With --check nothing is written, and the exit code is 1 if a file is not up to date.",
@@ -28,7 +28,7 @@ func (c *command) generate() *cobra.Command {
 			return c.runGenerate(cmd.Context(), args, check)
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", check, "only say which files are not up to date")
+	cmd.Flags().BoolVar(&check, "check", check, "list the files that are out of date, and write nothing")
 	return cmd
 }
 

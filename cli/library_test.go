@@ -235,19 +235,19 @@ func TestLibrarySpeaksGo(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"Job.Deployment.Policy: plain is one worker":       with(func(j *app.Job) { j.Deployment.Workers = 2 }),
-		"Job.Deployment.Policy: unknown policy":            with(func(j *app.Job) { j.Deployment.Policy = "plane" }),
-		"Job.Deployment.Replicas: policy plain":            with(func(j *app.Job) { j.Deployment.Replicas = 2 }),
-		"Job.Wrap: wrapper x":                              with(func(j *app.Job) { j.Wrap = "x" }),
-		"Job.Device: ":                                     with(func(j *app.Job) { j.Device = "gpu" }),
-		"Job.Steps is needed":                              with(func(j *app.Job) { j.Steps, j.Algorithm.Presets = 0, nil }),
-		"Job.Preset: ":                                     with(func(j *app.Job) { j.Preset = "quick" }),
-		"nowhere is no run folder: it":                     with(func(j *app.Job) { j.From = "nowhere" }),
-		"Job.Out: mine already holds a run: app.Resume":    with(func(j *app.Job) { j.Out = "mine" }),
-		"nowhere is no run folder: it has no config.yaml":  resume("nowhere", app.Resumption{}),
-		"Resumption.Steps: 8 is less than the 256 steps":   resume("mine", app.Resumption{Steps: 8}),
-		"nowhere2 is no run folder: it has no config.yaml": load("nowhere2"),
-		"set Loading.Wrapped":                              load("wrapped"),
+		"Job.Deployment.Policy: plain is one worker":          with(func(j *app.Job) { j.Deployment.Workers = 2 }),
+		"Job.Deployment.Policy: unknown policy":               with(func(j *app.Job) { j.Deployment.Policy = "plane" }),
+		"Job.Deployment.Replicas: policy plain":               with(func(j *app.Job) { j.Deployment.Replicas = 2 }),
+		"Job.Wrap: wrapper x":                                 with(func(j *app.Job) { j.Wrap = "x" }),
+		"Job.Device: ":                                        with(func(j *app.Job) { j.Device = "gpu" }),
+		"Job.Steps is needed":                                 with(func(j *app.Job) { j.Steps, j.Algorithm.Presets = 0, nil }),
+		"Job.Preset: ":                                        with(func(j *app.Job) { j.Preset = "quick" }),
+		"nowhere is not a run folder: it":                     with(func(j *app.Job) { j.From = "nowhere" }),
+		"Job.Out: mine already holds a run: app.Resume":       with(func(j *app.Job) { j.Out = "mine" }),
+		"nowhere is not a run folder: it has no config.yaml":  resume("nowhere", app.Resumption{}),
+		"Resumption.Steps: 8 is less than the 256 steps":      resume("mine", app.Resumption{Steps: 8}),
+		"nowhere2 is not a run folder: it has no config.yaml": load("nowhere2"),
+		"set Loading.Wrapped":                                 load("wrapped"),
 	} {
 		if err == nil {
 			t.Errorf("no error that says %q", want)

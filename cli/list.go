@@ -24,7 +24,7 @@ func (c *command) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:       "list algorithms|envs|policies|wrappers [NAME]",
-		Short:     "Show what there is",
+		Short:     "List algorithms, environments, policies, wrappers",
 		Long:      "List shows the algorithms, environments, policies or wrappers that this binary knows; with a NAME, one of them in full.",
 		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json\n  weft list policies central",
 		Args:      cobra.RangeArgs(1, 2),

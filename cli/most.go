@@ -13,10 +13,10 @@ type most struct{ runs, submission, waiting, log int }
 
 func (m *most) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&m.runs, "max-runs", 200, "`runs` that may wait or be under way; others are refused")
-	flags.IntVar(&m.submission, "max-submission", 64, "size of a run's configuration, in `KiB`; larger ones are refused")
-	flags.IntVar(&m.waiting, "max-waiting", 8, "size of the configurations of all runs that wait or are under way, in `MiB`; runs beyond it are refused")
-	flags.IntVar(&m.log, "max-log", 64, "size of a run's log, in `MiB`; what comes later is not written")
+	flags.IntVar(&m.runs, "max-runs", 200, "maximum `runs` that wait or train; further ones are refused")
+	flags.IntVar(&m.submission, "max-submission", 64, "maximum size of a run's configuration, in `KiB`; larger ones are refused")
+	flags.IntVar(&m.waiting, "max-waiting", 8, "maximum size of the configurations of all runs that wait or train, in `MiB`; further runs are refused")
+	flags.IntVar(&m.log, "max-log", 64, "maximum size of a run's log, in `MiB`; later lines are dropped")
 }
 
 // bounds returns what the flags say.
@@ -26,7 +26,7 @@ func (m *most) bounds() (b coordinator.Bounds, err error) {
 		n    int
 	}{{"runs", m.runs}, {"submission", m.submission}, {"waiting", m.waiting}, {"log", m.log}} {
 		if x.n < 1 || x.n > 1<<20 {
-			return b, fmt.Errorf("--max-%s: %d is no bound: take a number from 1 to %d", x.flag, x.n, 1<<20)
+			return b, fmt.Errorf("--max-%s: %d is not a bound: take a number from 1 to %d", x.flag, x.n, 1<<20)
 		}
 	}
 	b = coordinator.Bounds{Runs: m.runs, Submission: m.submission << 10, Waiting: m.waiting << 20, Log: int64(m.log) << 20}

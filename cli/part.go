@@ -40,7 +40,7 @@ func dataPlane(s *request.Set, listen string, o mesh.Options, place string, allo
 // folderIn makes the folder of a run, where the store has folders.
 func folderIn(place, run string) (string, error) {
 	if !filepath.IsAbs(place) {
-		return "", request.Forbidden{Err: fmt.Errorf("--wrap: the run's files are at %s, which has no folder for what is recorded: leave out record and video", place)}
+		return "", request.Forbidden{Err: fmt.Errorf("--wrap: the run's files are at %s, which has no folder for recordings: leave out record and video", place)}
 	}
 	dir := filepath.Join(place, run)
 	return dir, os.MkdirAll(dir, 0o755)

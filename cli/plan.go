@@ -63,7 +63,7 @@ func (c *command) plan() *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
-	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes the workers there are; without one they are in this process")
+	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes the workers; default: workers in this process")
 	flags.StringVar(&format, "format", format, "how to write it: "+strings.Join(names, ", "))
 	return cmd
 }

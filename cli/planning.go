@@ -142,7 +142,7 @@ func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 	}
 	info, err := os.Stat(file)
 	if err == nil && info.Size() > maxAnswer {
-		err = fmt.Errorf("the plan is too large: %d bytes, at most %d are read", info.Size(), int64(maxAnswer))
+		err = fmt.Errorf("the plan has %d bytes; the limit is %d", info.Size(), int64(maxAnswer))
 	}
 	if err == nil {
 		text, err = os.ReadFile(file)
@@ -200,7 +200,7 @@ func (p *planner) watch(pid int, over <-chan struct{}, end context.CancelCauseFu
 		case <-ticker.C:
 		}
 		if has := children.Resident(pid); has > p.memory {
-			end(fmt.Errorf("its trainer and environments have %.1f GiB of memory, and may have %.1f (half of the coordinator's machine)", gib(has), gib(p.memory)))
+			end(fmt.Errorf("its trainer and environments use %.1f GiB of memory; the limit is %.1f, half of the coordinator's machine", gib(has), gib(p.memory)))
 			return
 		}
 	}
@@ -213,7 +213,7 @@ func (c *command) planner() *cobra.Command {
 	return &cobra.Command{
 		Use:    plannerCommand + " FILE",
 		Short:  "Plan a run for a coordinator",
-		Long:   "Planner answers the question on its standard input, which a coordinator asks, in a file.",
+		Long:   "Planner reads a coordinator's planning request from standard input and writes the plan to a file.",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

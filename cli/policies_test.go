@@ -54,7 +54,7 @@ func TestOwnAsIs(t *testing.T) {
 		{tiny("--policy", "bare", "--workers", "2"), "--policy: bare is one worker"},
 		{tiny("--policy", "bare", "--replicas", "2"), "policy bare does not split the loop"},
 		{tiny("--policy", "bare", "--processes", "2"), "policy bare is one process"},
-		{[]string{"verify", "ppo", "--policy", "bare"}, "bare is what the others are compared with"},
+		{[]string{"verify", "ppo", "--policy", "bare"}, "bare is the reference for all others"},
 	} {
 		if o := run(t.Context(), set, c.args...); o.code != 2 || !strings.Contains(o.errors, c.want) {
 			t.Errorf("%v: code %d, %s; want %s", c.args, o.code, o.errors, c.want)

@@ -18,7 +18,7 @@ func (c *command) resume() *cobra.Command {
 	f := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
-		Short: "Go on with a run exactly where it stopped",
+		Short: "Resume a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
 			"as a run that was never interrupted. It may go on under another policy, with other workers, in\n" +
 			"processes of its own (--processes), or in one, wherever it was before. With --cluster, RUN is the\n" +
@@ -48,7 +48,7 @@ func (c *command) resume() *cobra.Command {
 	f.elsewhere.flags(cmd)
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	cmd.Flags().BoolVar(&f.Lost, "lost-record", false, "go on although lines of the run's record (metrics.jsonl) are lost")
+	cmd.Flags().BoolVar(&f.Lost, "lost-record", false, "resume although lines of the run's record (metrics.jsonl) are lost")
 	return cmd
 }
 

@@ -171,7 +171,7 @@ func (c *command) stop() *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().BoolVar(&now, "now", false, "give up what was done since the last checkpoint")
+	cmd.Flags().BoolVar(&now, "now", false, "discard the work since the last checkpoint")
 	return cmd
 }
 
@@ -189,7 +189,7 @@ func (c *command) logs() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:     "logs RUN",
-		Short:   "Show what happened to a run of a cluster",
+		Short:   "Show the log of a run of a cluster",
 		Example: "  weft logs ppo-CartPole-v1-seed1\n  weft logs ppo-CartPole-v1-seed1 --follow",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -202,7 +202,7 @@ func (c *command) logs() *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines until the run ends")
 	return cmd
 }
 

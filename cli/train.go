@@ -76,10 +76,10 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, which is fit for --config, and start nothing")
-	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
+	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing")
+	flags.BoolVar(&f.skip, "no-verify", false, "do not check first that the policy computes the same as the plain loop of an author's package")
 	f.elsewhere.flags(cmd)
-	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER goes on with all of them")
+	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER resumes all of them")
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
@@ -166,7 +166,7 @@ func (f *trainFlags) count() (int, error) {
 	}
 	n, err := strconv.Atoi(f.seeds)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("--seeds: %q is no number of seeds", f.seeds)
+		return 0, fmt.Errorf("--seeds: %q is not a number of seeds", f.seeds)
 	}
 	return n, nil
 }

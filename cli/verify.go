@@ -34,7 +34,7 @@ func (c *command) verify() *cobra.Command {
 	f := &verifyFlags{trainFlags: trainFlags{values: map[string]*string{}}}
 	cmd := &cobra.Command{
 		Use:   "verify ALGO",
-		Short: "Check that policies compute what the plain loop does",
+		Short: "Check that policies compute the same as the plain loop",
 		Long: "Verify runs the training loop of ALGO, a built-in algorithm or the path of an author's package, for a few\n" +
 			"iterations: as it stands, and then under every policy that fits it, in this process and with the same seed. It\n" +
 			"compares what every operation computes and what is left, to the bit, and names the first operation that differs.\n" +
@@ -52,7 +52,7 @@ func (c *command) verify() *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.workers, "workers", "2,3", "`numbers` of workers to run each policy with")
-	flags.Int64Var(&f.iterations, "iterations", 0, "iterations of every run; 0 is at least 2, and until learned weights have been used")
+	flags.Int64Var(&f.iterations, "iterations", 0, "iterations of every run; 0 is as many as it takes to use learned weights, and at least 2")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.Lookup("policy").Usage = "the only policy to check; default: all of them"
 	return cmd
@@ -63,7 +63,7 @@ func (f *verifyFlags) counts() (out []int, err error) {
 	for part := range strings.SplitSeq(f.workers, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("--workers: %q is no number of workers", part)
+			return nil, fmt.Errorf("--workers: %q is not a number of workers", part)
 		}
 		out = append(out, n)
 	}
@@ -86,10 +86,10 @@ func (c *command) runVerify(cmd *cobra.Command, f *verifyFlags, args []string) e
 	r, wrong := c.set.Resolve(l)
 	counts, bad := f.counts()
 	if l.Sets("policy") && r.Found.Policy.AsIs {
-		bad = errors.Join(bad, fmt.Errorf("--policy: %s is what the others are compared with: name another, or none for all of them", r.Policy))
+		bad = errors.Join(bad, fmt.Errorf("--policy: %s is the reference for all others: name another, or none for all of them", r.Policy))
 	}
 	if f.iterations < 0 {
-		bad = errors.Join(bad, fmt.Errorf("--iterations: %d is no number of iterations", f.iterations))
+		bad = errors.Join(bad, fmt.Errorf("--iterations: %d is not a number of iterations", f.iterations))
 	}
 	if err := errors.Join(malformed, wrong, bad); err != nil {
 		return err
@@ -257,7 +257,7 @@ func (v *verdicts) end() error {
 		}
 		return exitStatus(exitFailed)
 	case v.equal == 0:
-		return errors.New("no policy fits the loop, so nothing was compared")
+		return errors.New("no policy fits the loop: nothing was compared")
 	}
 	if v.json == nil {
 		fmt.Fprintf(v.c.out, "all %d runs are equal\n", v.equal)

@@ -129,12 +129,12 @@ func TestVerify(t *testing.T) {
 func TestVerifyUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"ppoo":                      `did you mean "ppo"?`,
-		"ppo --policy plain":        "plain is what the others are compared with",
+		"ppo --policy plain":        "plain is the reference for all others",
 		"ppo --policy fin":          "unknown policy",
-		"ppo --workers 2,x":         `--workers: "x" is no number of workers`,
+		"ppo --workers 2,x":         `--workers: "x" is not a number of workers`,
 		"ppo --iterations -1":       "--iterations: -1",
 		"ppo --set nonsense=1":      "nonsense",
-		"":                          "which algorithm?",
+		"":                          "no algorithm named",
 		"ppo --stepz 3":             "did you mean --steps?",
 		"ppo --config absent.yaml":  "absent.yaml",
 		"ppo --env Nowhere-v0":      "unknown environment",

@@ -25,9 +25,9 @@ type watched struct {
 
 func (f *watched) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else, for a program that starts it")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else, for a program that starts this one")
 	flags.StringVar(&f.format, "log-format", string(journal.Text), "`format` of the log: text, or json with time, level, msg, process, run and worker")
-	flags.StringVar(&f.metrics, "metrics", "", "`address` to answer at /metrics (Prometheus), /healthz and /readyz, such as 127.0.0.1:9700; without a host it is loopback. Off by default; whoever reaches it may read it")
+	flags.StringVar(&f.metrics, "metrics", "", "`address` to serve /metrics (Prometheus), /healthz and /readyz at, such as 127.0.0.1:9700; without a host it is loopback. Off by default; there is no access control")
 }
 
 // check reports what is wrong with the flags.
@@ -37,7 +37,7 @@ func (f *watched) check() error {
 		errs = append(errs, fmt.Errorf("--log-format: %w", err))
 	}
 	if f.json && f.format != string(journal.Text) {
-		errs = append(errs, errors.New("--json and --log-format: one or the other says how lines look"))
+		errs = append(errs, errors.New("--json and --log-format: give one of them"))
 	}
 	if f.metrics != "" {
 		if _, _, err := net.SplitHostPort(f.metrics); err != nil {

@@ -92,9 +92,9 @@ func TestVideoName(t *testing.T) {
 func TestWrapMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	o := do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "frames=3,time-limit", "--out", dir)
-	contains(t, o.errors, "--wrap: wrapper frames=3: there is none of that name", "wrapper time-limit: how many steps?")
+	contains(t, o.errors, "--wrap: wrapper frames=3: unknown wrapper", "wrapper time-limit: the number of steps is missing")
 	o = do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "rescale-action", "--out", dir)
-	contains(t, o.errors, "rescale-action: there are no continuous actions")
+	contains(t, o.errors, "rescale-action: the action space has no continuous actions")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a run that cannot start left a folder")
 	}

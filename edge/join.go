@@ -123,7 +123,7 @@ func (l *Local) release(gone, by int) {
 func (l *Local) check(away, here, edge int) error {
 	n := len(l.boxes)
 	if away < 0 || away >= n || here < 0 || here >= n || edge < 0 || edge >= len(l.queues) || !l.isAway(away) || l.isAway(here) {
-		return fmt.Errorf("a message on edge %d from replica %d for replica %d is nobody's here", edge, away, here)
+		return fmt.Errorf("message on edge %d from replica %d for replica %d, which is not in this process", edge, away, here)
 	}
 	return nil
 }

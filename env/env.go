@@ -123,14 +123,14 @@ func (s Spec) agents() int { return max(1, s.Agents) }
 func (s Spec) Check() error {
 	var errs []error
 	if s.ID == "" {
-		errs = append(errs, errors.New("it has no id"))
+		errs = append(errs, errors.New("its spec has no ID"))
 	}
 	for _, x := range []struct {
 		what  string
 		space rl.Space
 	}{{"observation", s.Obs}, {"action", s.Action}} {
 		if x.space == nil || len(x.space.Leaves()) == 0 {
-			errs = append(errs, fmt.Errorf("it has no %s space", x.what))
+			errs = append(errs, fmt.Errorf("its spec has no %s space", x.what))
 			continue
 		}
 		for _, l := range x.space.Leaves() {
@@ -148,7 +148,7 @@ func (s Spec) Check() error {
 		}
 	}
 	if s.Block > 1 && s.Envs%s.Block != 0 {
-		errs = append(errs, fmt.Errorf("%d environments are no multiple of its block of %d", s.Envs, s.Block))
+		errs = append(errs, fmt.Errorf("%d environments are not a multiple of its block of %d", s.Envs, s.Block))
 	}
 	if s.Envs > 0 && s.Rows == 0 && s.Envs%max(1, s.Block) == 0 {
 		errs = append(errs, fmt.Errorf("%d environments in blocks of %d are too few to give every replica some", s.Envs, max(1, s.Block)))
@@ -159,7 +159,7 @@ func (s Spec) Check() error {
 // checkKinds reports what is wrong with the specs of all kinds of agents.
 func checkKinds(specs []Spec) error {
 	if len(specs) == 0 {
-		return errors.New("it has no agents")
+		return errors.New("its spec has no agents")
 	}
 	var errs []error
 	for i, s := range specs {
@@ -171,7 +171,7 @@ func checkKinds(specs []Spec) error {
 			x.Kind, x.Obs, x.Action, x.State, x.Masked, x.Mortal, x.Agents = "", nil, nil, 0, false, false, 0
 		}
 		if shared != first {
-			errs = append(errs, fmt.Errorf("kinds of agents differ in what belongs to the environment: %+v and %+v", first, shared))
+			errs = append(errs, fmt.Errorf("kinds of agents disagree about the environment's own properties: %+v and %+v", first, shared))
 		}
 		if len(specs) > 1 && s.Kind == "" {
 			errs = append(errs, fmt.Errorf("kind %d of its agents has no name: set Kind", i))
@@ -199,7 +199,7 @@ func checkSpace(s rl.Space) error {
 		n := s.Shape().Size()
 		for _, b := range [][]float64{s.Low, s.High} {
 			if len(b) > 1 && len(b) != n {
-				return fmt.Errorf("%d bounds for %d numbers: give one for all or one for each", len(b), n)
+				return fmt.Errorf("%d bounds for %d numbers: give one bound for all or one for each", len(b), n)
 			}
 		}
 		for i := range n {

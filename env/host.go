@@ -38,7 +38,7 @@ func Hosts(s *rl.Scope, n int, spec Spec, one func(index int) (Host, error)) (Ba
 		return nil, err
 	}
 	if spec.Agents > 1 {
-		return nil, fmt.Errorf("it has %d agents, a host environment has one: implement Batch", spec.Agents)
+		return nil, fmt.Errorf("it has %d agents, and a host environment has one: implement env.Batch", spec.Agents)
 	}
 	h := &hostBatch{spec: spec, scope: s, key: s.Key("env").At(spec.First), age: make([]int32, spec.Rows)}
 	h.spec.Exact = true
@@ -202,7 +202,7 @@ func (h *hostBatch) Load(s *rl.State) error {
 	h.Obs()
 	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetRowSlice[int32](s, "age")
 	if s.Err() == nil && len(age) != len(h.age) {
-		return fmt.Errorf("%d environments were saved, there are %d", len(age), len(h.age))
+		return fmt.Errorf("the state is of %d environments, not %d", len(age), len(h.age))
 	}
 	leaves := rl.Leaves(h.last)
 	for i, t := range leaves {

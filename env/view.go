@@ -51,7 +51,7 @@ type Renderer interface {
 }
 
 // ErrNoPicture is why most environments cannot be filmed.
-var ErrNoPicture = errors.New("it cannot be drawn")
+var ErrNoPicture = errors.New("this environment has no drawing")
 
 // Drawer is dynamics, or a host environment, that can draw themselves.
 type Drawer interface {

@@ -5,7 +5,7 @@ import "github.com/weft-rl/weft/rl"
 // Rate is a step size and how it goes on, as settings for an algorithm to embed.
 type Rate struct {
 	LearningRate float64 `default:"3e-4" range:"(0,)" doc:"the optimiser's step size at the start"`
-	Anneal       string  `default:"constant" oneof:"linear constant" doc:"how the step size goes on: linearly to 0 at the end of the budget, or not"`
+	Anneal       string  `default:"constant" oneof:"linear constant" doc:"schedule of the step size: linear to 0 at the end of the budget, or constant"`
 }
 
 // At returns the step size when a part of the budget is done.
@@ -40,7 +40,7 @@ func (s Standard) Sees(space rl.Space) rl.Space {
 
 // Sharing says whether policy and value share a network, as settings for an algorithm to embed.
 type Sharing struct {
-	Shared string `default:"auto" oneof:"auto true false" doc:"one network for policy and value, but for the last layer; auto is so where pictures are seen"`
+	Shared string `default:"auto" oneof:"auto true false" doc:"share one network, but for the last layer, between policy and value; auto shares it for images"`
 }
 
 // Shares reports whether they do where a space is observed.

@@ -97,16 +97,16 @@ type Deployment struct {
 	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one; under gpu-only each is a device" json:"workers"`
 	// MaxWorkers is 0, or a run has as many workers as there are, up to that many; then it
 	// begins when there are Workers of them.
-	MaxWorkers       int      `default:"0" unit:"workers" range:"[0,)" doc:"workers that a run of a cluster has in all: more than --workers are taken in when they join, at a checkpoint; 0 is no more than --workers" json:"max_workers"`
+	MaxWorkers       int      `default:"0" unit:"workers" range:"[0,)" doc:"maximum workers of a run in a cluster: beyond --workers they are added at a checkpoint when they join; 0 is no more than --workers" json:"max_workers"`
 	Replicas         int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
-	Async            bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
-	Staleness        int      `default:"0" unit:"versions" range:"[0,)" doc:"how many updates old the weights may be that an asynchronous replica's work was made with; older work is dropped; 0 is 1, and under central twice the replicas" json:"staleness"`
+	Async            bool     `default:"false" doc:"let replicas run ahead of each other: faster, but not repeatable" json:"async"`
+	Staleness        int      `default:"0" unit:"versions" range:"[0,)" doc:"maximum age, in updates, of the weights behind an asynchronous replica's work; older work is dropped; 0 is 1, and under central twice the replicas" json:"staleness"`
 	Producers        int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
 	Queue            int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
 	SamplesPerInsert float64  `default:"0" unit:"rows" range:"[0,)" doc:"rows that an asynchronous learner samples from a replay table for each row that is inserted: whichever is ahead waits; 0 takes what comes" json:"samples_per_insert"`
 	Tolerance        float64  `default:"0.1" range:"[0,)" doc:"how far samples may be ahead or behind with --samples-per-insert, as a part of those that the rows in the table stand for when learning starts" json:"tolerance"`
 	NoFuse           []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
-	Pipeline         bool     `default:"false" doc:"let two halves of the environments take turns: one steps while actions are computed for the other" json:"pipeline"`
+	Pipeline         bool     `default:"false" doc:"split the environments into two halves that take turns: one steps while actions are computed for the other" json:"pipeline"`
 	Devices          []string `doc:"devices of groups, group:device; a group that is named several times is shared out among its devices; others have the run's, environments that stand alone the CPU" json:"devices"`
 	Placement        []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }

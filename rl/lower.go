@@ -31,7 +31,7 @@ import (
 //     element) in both. On the CPU engine a draw is one operation, its generator of Philox blocks,
 //     of which a key is the state. So on the CPU engine weights, state, metrics and episodes are
 //     the plain loop's, and a run moves between gpu-only and any other policy at a checkpoint.
-//   - Failures (a loss that is no number) are carried through the program as the number of the
+//   - Failures (a loss that is not a number) are carried through the program as the number of the
 //     first check that failed, which has the author's position.
 //   - Several devices (rl/lower_parts.go) have one program on whole values, of which is said beside
 //     it how inputs and outputs are cut: state of environments along them, everything else not at

@@ -127,12 +127,12 @@ type Config struct {
 	Horizon int `default:"5" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
 
 	nn.Rate     `defaults:"learning_rate=7e-4 anneal=linear"`
-	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"of RMSProp's mean square"`
+	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"decay of RMSProp's running mean of squared gradients"`
 	RMSEps      float64 `default:"1e-5" range:"(0,)" doc:"RMSProp's term for numerical stability"`
 	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
 
 	Gamma              float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda             float64 `default:"1" range:"[0,1]" doc:"weight of longer advantage estimates; 1 is the return of as many steps as there are"`
+	Lambda             float64 `default:"1" range:"[0,1]" doc:"weight of longer advantage estimates; 1 is the return of all steps of the rollout"`
 	ValueCoef          float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
 	EntropyCoef        float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
 	NormalizeAdvantage bool    `default:"false" doc:"standardise advantages in every update"`

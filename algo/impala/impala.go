@@ -115,14 +115,14 @@ type Config struct {
 	Horizon int `default:"20" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
 
 	nn.Rate     `defaults:"learning_rate=3e-3 anneal=linear"`
-	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"of RMSProp's mean square"`
-	RMSEps      float64 `default:"1e-2" range:"(0,)" doc:"added to the root of RMSProp's mean square; so large, small gradients make small steps"`
+	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"decay of RMSProp's running mean of squared gradients"`
+	RMSEps      float64 `default:"1e-2" range:"(0,)" doc:"RMSProp's term for numerical stability; large, so that small gradients make small steps"`
 	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
 
 	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
 	Lambda      float64 `default:"1" range:"[0,1]" doc:"weight of longer traces"`
-	Rho         float64 `default:"1" range:"(0,)" doc:"bound of the importance ratios that values are corrected by"`
-	Trace       float64 `default:"1" range:"(0,)" doc:"bound of the importance ratios that traces are cut by"`
+	Rho         float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the value targets (rho)"`
+	Trace       float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the traces (c)"`
 	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
 	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
 

@@ -194,15 +194,15 @@ type Config struct {
 	Envs    int `default:"32" unit:"environments" range:"[1,)" doc:"environments stepped together"`
 	Horizon int `default:"25" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
 
-	Separate bool `default:"false" doc:"a policy and a critic for every agent, instead of one for all agents of a kind"`
-	Central  bool `default:"true" doc:"critics see the state of the whole environment, where it has one; else what the agent sees"`
+	Separate bool `default:"false" doc:"train a policy and a critic for every agent, instead of one for all agents of a kind"`
+	Central  bool `default:"true" doc:"give critics the state of the whole environment, if it has one, instead of the agent's observation"`
 	AgentID  bool `default:"true" doc:"tell shared networks which of the kind's agents they act for"`
 
 	nn.Proximal `defaults:"epochs=10 minibatches=1 learning_rate=7e-4 anneal=constant max_grad_norm=10 value_coef=1"`
-	Huber       float64 `default:"10" range:"[0,)" doc:"error from which the value loss is linear; 0 is never"`
+	Huber       float64 `default:"10" range:"[0,)" doc:"error above which the value loss is linear; 0 keeps it squared"`
 
 	NormalizeAdvantage bool `default:"true" doc:"standardise the advantages of an iteration"`
-	NormalizeValue     bool `default:"true" doc:"let critics learn returns that are standardised by running statistics"`
+	NormalizeValue     bool `default:"true" doc:"train critics on returns that running statistics standardise"`
 
 	nn.Layers
 }

@@ -191,16 +191,16 @@ type Config struct {
 	Horizon int `default:"128" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
 
 	nn.Proximal
-	TargetKL float64 `default:"0" range:"[0,)" doc:"KL divergence of the policy at which the passes of an iteration end; 0 is never"`
+	TargetKL float64 `default:"0" range:"[0,)" doc:"KL divergence that ends the passes of an iteration; 0 is no bound"`
 
 	NormalizeAdvantage bool    `default:"true" doc:"standardise advantages in every minibatch"`
 	NormalizeObs       bool    `default:"false" doc:"standardise observations by running statistics"`
-	NormalizeReward    bool    `default:"false" doc:"divide rewards by the deviation of running discounted returns"`
+	NormalizeReward    bool    `default:"false" doc:"divide rewards by the standard deviation of running discounted returns"`
 	ClipObs            float64 `default:"10" range:"(0,)" doc:"bound of standardised observations and rewards"`
 
 	nn.Layers
 	nn.Sharing
-	Memory int `default:"0" unit:"units" range:"[0,)" doc:"size of a GRU behind a shared network; 0 is no recurrence"`
+	Memory int `default:"0" unit:"units" range:"[0,)" doc:"units of a GRU behind a shared network; 0 is no recurrence"`
 }
 
 // Validate finds settings that do not go together.
@@ -209,7 +209,7 @@ func (c *Config) Validate() error {
 		return c.Fits(c.Envs * c.Horizon)
 	}
 	if c.Minibatches > c.Envs {
-		return fmt.Errorf("minibatches: with memory they are made of whole sequences, so %d need at least as many envs, not %d", c.Minibatches, c.Envs)
+		return fmt.Errorf("minibatches: %d minibatches of whole sequences (memory > 0) need at least as many envs, not %d", c.Minibatches, c.Envs)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		return nil, err
 	}
 	if n := e.Spec().Agents; n > 1 {
-		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", e.Spec().ID, n)
+		return nil, fmt.Errorf("%s has %d agents, and ppo trains one: use mappo", e.Spec().ID, n)
 	}
 	spec := e.Spec()
 	torso, err := c.Torso(spec.Obs)

@@ -120,7 +120,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestNotANumber: a device program stops when a loss is no number, and the last
+// TestNotANumber: a device program stops when a loss is not a number, and the last
 // checkpoint before it is good.
 func TestNotANumber(t *testing.T) {
 	for _, p := range []string{"plain", "gpu-only"} {

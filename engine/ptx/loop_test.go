@@ -136,7 +136,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// What is no number, or larger than any, comes out as it does elsewhere.
+// What is not a number, or larger than any, comes out as it does elsewhere.
 func TestLoopsFarOut(t *testing.T) {
 	odd := func(v *ir.Value, rng *rand.Rand) any {
 		flat := ptxtest.Random(v, rng)

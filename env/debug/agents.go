@@ -9,8 +9,8 @@ import (
 
 // AgentsOptions are the settings of Agents and Kinds.
 type AgentsOptions struct {
-	Agents  int `default:"3" unit:"agents" range:"[2,)" doc:"agents that are shown a symbol each"`
-	Symbols int `default:"4" unit:"symbols" range:"[2,)" doc:"symbols there are"`
+	Agents  int `default:"3" unit:"agents" range:"[2,)" doc:"number of agents; each is shown a symbol"`
+	Symbols int `default:"4" unit:"symbols" range:"[2,)" doc:"number of symbols"`
 }
 
 func (o AgentsOptions) check() error {

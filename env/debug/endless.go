@@ -10,8 +10,8 @@ import (
 
 // EndlessOptions are the settings of Endless.
 type EndlessOptions struct {
-	Terminates bool `default:"false" doc:"end episodes for good after 8 steps, and not by a limit"`
-	Numbers    bool `default:"false" doc:"make an action a number from -1 to 1, and not a choice"`
+	Terminates bool `default:"false" doc:"terminate episodes after 8 steps, instead of truncating them"`
+	Numbers    bool `default:"false" doc:"make actions numbers from -1 to 1, instead of choices"`
 }
 
 // EndlessLength is the steps of an episode of Endless.

@@ -9,7 +9,7 @@ import (
 
 // IdentityOptions are the settings of Identity and of Host.
 type IdentityOptions struct {
-	Symbols int `default:"4" unit:"symbols" range:"[2,)" doc:"symbols there are, and so actions"`
+	Symbols int `default:"4" unit:"symbols" range:"[2,)" doc:"number of symbols, and of actions"`
 }
 
 var identityDefaults = IdentityOptions{Symbols: 4}

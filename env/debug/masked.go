@@ -10,7 +10,7 @@ import (
 
 // MaskedOptions are the settings of Masked.
 type MaskedOptions struct {
-	Actions int `default:"5" unit:"actions" range:"[2,)" doc:"actions there are, legal or not"`
+	Actions int `default:"5" unit:"actions" range:"[2,)" doc:"number of actions, legal or not"`
 }
 
 // Masked is Masked-v0: a random set of the actions, never empty, is legal at

@@ -25,7 +25,7 @@ func checkDeterministic(k *kit) error {
 		return err
 	}
 	if err := compare(a, b, 0); err != nil {
-		return fmt.Errorf("two runs of one seed: %w", err)
+		return fmt.Errorf("two runs with the same seed differ: %w", err)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func checkRandom(k *kit) error {
 	differ := compare(a, b, 0) != nil
 	switch {
 	case k.fixed && differ:
-		return errors.New("it does depend on the seed, though it was said to be deterministic")
+		return errors.New("its results depend on the seed, although envtest.Deterministic says they do not")
 	case k.fixed:
 		return nil
 	case !differ:
@@ -169,7 +169,7 @@ func checkSnapshot(k *kit) error {
 		return err
 	}
 	if err := compare(rest, rollout(again, c, steps, steps), 0); err != nil {
-		return fmt.Errorf("loaded and gone on: %w", err)
+		return fmt.Errorf("after loading its state: %w", err)
 	}
 	return nil
 }

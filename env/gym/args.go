@@ -24,7 +24,7 @@ func value(text string) json.RawMessage {
 func setArg(args *map[string]json.RawMessage, key, text string) error {
 	key = strings.TrimPrefix(key, "arg.")
 	if key == "" || strings.ContainsAny(key, ". ()") {
-		return fmt.Errorf("%q is no name of a keyword argument", key)
+		return fmt.Errorf("%q is not a name of a keyword argument", key)
 	}
 	if _, twice := (*args)[key]; twice {
 		return fmt.Errorf("keyword argument %s is given twice", key)

@@ -13,15 +13,15 @@ import (
 // the usual preprocessing (Mnih et al. 2015, as common code does it).
 type AtariOptions struct {
 	Options
-	Preprocess   string `default:"auto" oneof:"auto on off" doc:"whether to do what follows: auto is on for atari: and off for gym:"`
-	FrameSkip    int    `default:"4" unit:"frames" range:"[1,)" doc:"frames that an action is held; the last two are merged by their maximum"`
-	Grey         bool   `default:"true" doc:"grey instead of colour"`
-	Size         int    `default:"84" unit:"pixels" range:"[1,)" doc:"height and width that images are brought to, by areas"`
-	Stack        int    `default:"4" unit:"images" range:"[1,)" doc:"last images seen at once, the newest as the last channel"`
-	EpisodicLife bool   `default:"true" doc:"a lost life ends an episode; the game goes on in the next one"`
-	ClipReward   bool   `default:"true" doc:"rewards by their sign"`
-	NoopMax      int    `default:"30" unit:"frames" range:"[0,)" doc:"a game begins with 1 to this many frames without an action"`
-	FireReset    bool   `default:"true" doc:"fire at the beginning where a game waits for it"`
+	Preprocess   string `default:"auto" oneof:"auto on off" doc:"apply Atari's preprocessing, as set below; auto is on for atari: and off for gym:"`
+	FrameSkip    int    `default:"4" unit:"frames" range:"[1,)" doc:"frames for which an action is repeated; the observation is the maximum of the last two"`
+	Grey         bool   `default:"true" doc:"convert images to grey"`
+	Size         int    `default:"84" unit:"pixels" range:"[1,)" doc:"height and width to which images are resized, by area"`
+	Stack        int    `default:"4" unit:"images" range:"[1,)" doc:"images stacked in an observation, the newest as the last channel"`
+	EpisodicLife bool   `default:"true" doc:"end the episode when a life is lost; the next one continues the game"`
+	ClipReward   bool   `default:"true" doc:"clip rewards to -1, 0 or 1"`
+	NoopMax      int    `default:"30" unit:"frames" range:"[0,)" doc:"upper bound of the random number of frames without an action at the start of a game"`
+	FireReset    bool   `default:"true" doc:"fire at the start of games that wait for it"`
 }
 
 // atariArgs is the same as workers are told.
@@ -56,7 +56,7 @@ var AtariScheme = env.Scheme{
 // preprocessing.
 func Atari(game string) (env.Entry, error) {
 	if game == "" || strings.ContainsAny(game, "/:") {
-		return env.Entry{}, fmt.Errorf("%q is no game: name one, as in atari:Breakout", game)
+		return env.Entry{}, fmt.Errorf("%q is not a game: name one, as in atari:Breakout", game)
 	}
 	return atariEntry("atari:"+game, "ALE/"+game+"-v5", true), nil
 }

@@ -97,6 +97,6 @@ func TestAtariSnapshot(t *testing.T) {
 		}
 	}
 	if _, err := Atari("ALE/Pong-v5"); err == nil {
-		t.Error("a full id is no game")
+		t.Error("a full id is not a game")
 	}
 }

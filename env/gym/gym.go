@@ -24,13 +24,13 @@ import (
 // of these are keyword arguments of its constructor.
 type Options struct {
 	Python    string        `names:"program" doc:"Python interpreter; empty is that of WEFT_PYTHON, or python3"`
-	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes of a replica; 0 is one for each core, over all replicas, and one alone where a step is too short to share"`
-	Timeout   time.Duration `default:"60s" range:"(0s,)" doc:"how long a step, or the start, may take before a process counts as hanging"`
-	OnFailure string        `default:"stop" oneof:"stop restart" doc:"what an environment's failure does: stop the run, or restart the environments of its process"`
+	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes of a replica; 0 is one for each core, divided among replicas, and a single one if steps are short"`
+	Timeout   time.Duration `default:"60s" range:"(0s,)" doc:"time limit of a step, or of the start, after which a process counts as hanging"`
+	OnFailure string        `default:"stop" oneof:"stop restart" doc:"reaction to an environment's failure: stop the run, or restart the environments of its process"`
 	Wrappers  []string      `doc:"wrappers, innermost first: Name of gymnasium.wrappers (pettingzoo.utils.wrappers) or module:Name, with keyword arguments as in ClipReward(min_reward=-1;max_reward=1)"`
-	Bounds    string        `default:"strict" oneof:"strict open" doc:"strict stops at an observation outside its space; open takes the bounds of numbers for infinite"`
-	Exact     bool          `default:"true" doc:"save the environments' own state, if that proves to work, so that a run resumes exactly"`
-	Show      bool          `default:"false" doc:"pass on what environments print"`
+	Bounds    string        `default:"strict" oneof:"strict open" doc:"strict stops the run at an observation outside its space; open ignores the bounds of numbers"`
+	Exact     bool          `default:"true" doc:"save the environments' own state, if a test shows that it can be restored, so that a run resumes exactly"`
+	Show      bool          `default:"false" doc:"print the output of the environments"`
 
 	args map[string]json.RawMessage
 }
@@ -58,7 +58,7 @@ var Scheme = env.Scheme{
 // registers it (module:Id-v0), or a class or function of a module (module:Class).
 func Entry(id string) (env.Entry, error) {
 	if id == "" {
-		return env.Entry{}, errors.New("which environment? name one, as in gym:CartPole-v1")
+		return env.Entry{}, errors.New("no environment named: write its id, as in gym:CartPole-v1")
 	}
 	if strings.HasPrefix(id, "ALE/") {
 		return atariEntry("gym:"+id, id, false), nil

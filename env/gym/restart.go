@@ -55,7 +55,7 @@ func (b *batch) restart(w *worker) error {
 	one := []*worker{w}
 	d, err := b.hire(one, false)
 	if err == nil && !reflect.DeepEqual(d[0].Kinds, b.kinds) {
-		err = errors.New("it has other spaces now")
+		err = errors.New("its spaces changed when it was restarted")
 	}
 	if err == nil {
 		err = b.attach(one)

@@ -137,7 +137,7 @@ func (b *batch) check() error {
 		}
 	}
 	if total := row * float64(b.spec.Rows); total > maxShared {
-		return fmt.Errorf("what %d environments show takes %.3g bytes, and %d at most can be shared with them: have fewer, or smaller observations", b.spec.Rows, total, int64(maxShared))
+		return fmt.Errorf("observations of %d environments take %.3g bytes, and shared memory is limited to %d: use fewer environments or smaller observations", b.spec.Rows, total, int64(maxShared))
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (b *batch) start() (err error) {
 	}
 	for i, d := range descriptions {
 		if !reflect.DeepEqual(d.Kinds, b.kinds) {
-			return fmt.Errorf("environment %d has other spaces than the first of its kind had", idle[i].global)
+			return fmt.Errorf("the spaces of environment %d differ from those of the first of its kind", idle[i].global)
 		}
 	}
 	b.layout = layoutOf(b.specs)

@@ -176,7 +176,7 @@ func (w *worker) send(message any) error {
 
 func (w *worker) frame(kind byte, data []byte) error {
 	if int64(len(data)) > math.MaxUint32 {
-		return fmt.Errorf("%s would be sent %d bytes, and takes %d at once: have more workers share the environments", w.span(), len(data), math.MaxUint32)
+		return fmt.Errorf("a message to %s of %d bytes is over the limit of %d: use more workers", w.span(), len(data), math.MaxUint32)
 	}
 	head := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(data)))
 	deadline := time.Now().Add(max(w.timeout, starting))

@@ -11,9 +11,9 @@ import (
 // ZooOptions are the settings of an environment of PettingZoo.
 type ZooOptions struct {
 	Options
-	Kinds  string `default:"names" oneof:"names spaces" doc:"which agents are of one kind: those with equal spaces whose names differ in their number, or all those with equal spaces"`
-	Mortal string `default:"auto" oneof:"auto yes no" doc:"whether agents may be out of play before the episode is over: auto finds out by playing a little"`
-	State  bool   `default:"true" doc:"pass on the environment's state(), where there is one, for centralised critics"`
+	Kinds  string `default:"names" oneof:"names spaces" doc:"grouping of agents into kinds: by equal spaces and names that differ only in their number, or by equal spaces"`
+	Mortal string `default:"auto" oneof:"auto yes no" doc:"agents may be out of play before the episode is over; auto plays a few steps to find out"`
+	State  bool   `default:"true" doc:"give the environment's state(), if it has one, to centralised critics"`
 }
 
 // zooArgs is the same as workers are told.
@@ -43,7 +43,7 @@ var ZooScheme = env.Scheme{
 // Turns).
 func Zoo(id string) (env.Entry, error) {
 	if id == "" {
-		return env.Entry{}, errors.New("which environment? name its module, as in zoo:mpe2.simple_spread_v3")
+		return env.Entry{}, errors.New("no environment named: write its module, as in zoo:mpe2.simple_spread_v3")
 	}
 	full, seen := "zoo:"+id, new(catalogue)
 	return env.Entry{

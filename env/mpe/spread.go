@@ -12,10 +12,10 @@ import (
 
 // SpreadOptions are the settings of SimpleSpread, by mpe2's names.
 type SpreadOptions struct {
-	N                  int     `default:"3" unit:"agents" range:"[1,)" doc:"agents, and landmarks"`
-	LocalRatio         float64 `default:"0.5" range:"[0,1]" doc:"weight of an agent's own collisions in its reward; that of the distances all share is the rest"`
+	N                  int     `default:"3" unit:"agents" range:"[1,)" doc:"number of agents, and of landmarks"`
+	LocalRatio         float64 `default:"0.5" range:"[0,1]" doc:"weight of the agent's own collisions in its reward; the rest is the weight of the shared distances"`
 	MaxCycles          int     `default:"25" unit:"steps" range:"[1,)" doc:"steps of an episode"`
-	ContinuousActions  bool    `default:"false" doc:"actions are strengths of five pushes instead of one of them"`
+	ContinuousActions  bool    `default:"false" doc:"continuous actions: the strength of each of five pushes, instead of a choice among them"`
 	TerminateOnSuccess bool    `default:"false" doc:"end an episode when every landmark is covered"`
 }
 

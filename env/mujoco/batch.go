@@ -356,7 +356,7 @@ func (b *Batch) Save(s *rl.State) {
 func (b *Batch) Load(s *rl.State) error {
 	b.Obs()
 	if saved := rl.GetSlice[byte](s, "library"); s.Err() == nil && string(saved) != b.sims.Lib.Version {
-		return fmt.Errorf("its state is of MuJoCo %s, and this is %s: name a library of that version with WEFT_MUJOCO", saved, b.Source())
+		return fmt.Errorf("its state was saved by MuJoCo %s, and this is %s: set WEFT_MUJOCO to a library of that version", saved, b.Source())
 	}
 	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetRowSliceN[int32](s, "age", len(b.age))
 	state, x := rl.GetRowSliceN[float64](s, "state", len(b.state)), rl.GetRowSliceN[float64](s, "place", len(b.rows))

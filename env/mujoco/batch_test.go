@@ -201,7 +201,7 @@ func TestRefused(t *testing.T) {
 		set  func(*AntOptions)
 		want string
 	}{
-		{"library", func(o *AntOptions) { o.Library = empty }, "option library names " + empty + ", which is no libmujoco"},
+		{"library", func(o *AntOptions) { o.Library = empty }, "option library names " + empty + ", which is not a libmujoco"},
 		{"no library", func(o *AntOptions) { o.Library = broken }, "broken.xml cannot be loaded"},
 		{"models", func(o *AntOptions) { o.Models = empty }, filepath.Join(empty, "ant.xml")},
 		{"model", func(o *AntOptions) { o.XMLFile = broken }, broken},

@@ -18,8 +18,8 @@ type HalfCheetahOptions struct {
 	FrameSkip           int     `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight float64 `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight      float64 `default:"0.1" doc:"cost of the squared action"`
-	ResetNoiseScale     float64 `default:"0.1" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions    bool    `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	ResetNoiseScale     float64 `default:"0.1" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions    bool    `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	Setup
 }
 
@@ -29,13 +29,13 @@ type HopperOptions struct {
 	FrameSkip              int       `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"1e-3" doc:"cost of the squared action"`
-	HealthyReward          float64   `default:"1" doc:"reward of a step in good health"`
-	TerminateWhenUnhealthy bool      `default:"true" doc:"end an episode with good health"`
-	HealthyStateRange      []float64 `default:"-100,100" doc:"bounds of everything but the place of the body"`
-	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.7,1e308" doc:"bounds of the height"`
-	HealthyAngleRange      []float64 `default:"-0.2,0.2" doc:"bounds of the inclination"`
-	ResetNoiseScale        float64   `default:"5e-3" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	HealthyReward          float64   `default:"1" doc:"reward of a step in which the robot is healthy"`
+	TerminateWhenUnhealthy bool      `default:"true" doc:"end the episode when the robot becomes unhealthy"`
+	HealthyStateRange      []float64 `default:"-100,100" doc:"bounds of all state variables but the position"`
+	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.7,1e308" doc:"bounds of the height of a healthy robot"`
+	HealthyAngleRange      []float64 `default:"-0.2,0.2" doc:"bounds of the inclination of a healthy robot"`
+	ResetNoiseScale        float64   `default:"5e-3" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	Setup
 }
 
@@ -45,12 +45,12 @@ type Walker2dOptions struct {
 	FrameSkip              int       `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"1e-3" doc:"cost of the squared action"`
-	HealthyReward          float64   `default:"1" doc:"reward of a step in good health"`
-	TerminateWhenUnhealthy bool      `default:"true" doc:"end an episode with good health"`
-	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.8,2" doc:"bounds of the height"`
-	HealthyAngleRange      []float64 `default:"-1,1" doc:"bounds of the inclination"`
-	ResetNoiseScale        float64   `default:"5e-3" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	HealthyReward          float64   `default:"1" doc:"reward of a step in which the robot is healthy"`
+	TerminateWhenUnhealthy bool      `default:"true" doc:"end the episode when the robot becomes unhealthy"`
+	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.8,2" doc:"bounds of the height of a healthy robot"`
+	HealthyAngleRange      []float64 `default:"-1,1" doc:"bounds of the inclination of a healthy robot"`
+	ResetNoiseScale        float64   `default:"5e-3" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	Setup
 }
 
@@ -60,8 +60,8 @@ type SwimmerOptions struct {
 	FrameSkip           int     `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight float64 `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight      float64 `default:"1e-4" doc:"cost of the squared action"`
-	ResetNoiseScale     float64 `default:"0.1" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions    bool    `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	ResetNoiseScale     float64 `default:"0.1" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions    bool    `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	Setup
 }
 
@@ -72,13 +72,13 @@ type AntOptions struct {
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"0.5" doc:"cost of the squared action"`
 	ContactCostWeight      float64   `default:"5e-4" doc:"cost of the squared contact forces"`
-	HealthyReward          float64   `default:"1" doc:"reward of a step in good health"`
-	MainBody               string    `default:"1" doc:"body whose place counts, by name or number"`
-	TerminateWhenUnhealthy bool      `default:"true" doc:"end an episode with good health"`
-	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.2,1" doc:"bounds of the height"`
-	ContactForceRange      []float64 `default:"-1,1" doc:"bounds that contact forces are clipped to"`
-	ResetNoiseScale        float64   `default:"0.1" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	HealthyReward          float64   `default:"1" doc:"reward of a step in which the robot is healthy"`
+	MainBody               string    `default:"1" doc:"body whose position is rewarded, by name or number"`
+	TerminateWhenUnhealthy bool      `default:"true" doc:"end the episode when the robot becomes unhealthy"`
+	HealthyZRange          []float64 `key:"healthy_z_range" default:"0.2,1" doc:"bounds of the height of a healthy robot"`
+	ContactForceRange      []float64 `default:"-1,1" doc:"bounds to which contact forces are clipped"`
+	ResetNoiseScale        float64   `default:"0.1" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	IncludeCfrcExt         bool      `key:"include_cfrc_ext_in_observation" default:"true" doc:"observe contact forces"`
 	Setup
 }
@@ -90,12 +90,12 @@ type HumanoidOptions struct {
 	ForwardRewardWeight    float64   `default:"1.25" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"0.1" doc:"cost of the squared action"`
 	ContactCostWeight      float64   `default:"5e-7" doc:"cost of the squared contact forces"`
-	ContactCostRange       []float64 `default:"-1e308,10" doc:"bounds that this cost is clipped to"`
-	HealthyReward          float64   `default:"5" doc:"reward of a step in good health"`
-	TerminateWhenUnhealthy bool      `default:"true" doc:"end an episode with good health"`
-	HealthyZRange          []float64 `key:"healthy_z_range" default:"1,2" doc:"bounds of the height"`
-	ResetNoiseScale        float64   `default:"1e-2" range:"[0,)" doc:"noise of the first state"`
-	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave out where it is"`
+	ContactCostRange       []float64 `default:"-1e308,10" doc:"bounds to which this cost is clipped"`
+	HealthyReward          float64   `default:"5" doc:"reward of a step in which the robot is healthy"`
+	TerminateWhenUnhealthy bool      `default:"true" doc:"end the episode when the robot becomes unhealthy"`
+	HealthyZRange          []float64 `key:"healthy_z_range" default:"1,2" doc:"bounds of the height of a healthy robot"`
+	ResetNoiseScale        float64   `default:"1e-2" range:"[0,)" doc:"scale of the noise of the first state"`
+	ExcludePositions       bool      `key:"exclude_current_positions_from_observation" default:"true" doc:"leave the position out of observations"`
 	IncludeCinert          bool      `key:"include_cinert_in_observation" default:"true" doc:"observe inertia and mass of the bodies"`
 	IncludeCvel            bool      `key:"include_cvel_in_observation" default:"true" doc:"observe velocities of the bodies"`
 	IncludeQfrcActuator    bool      `key:"include_qfrc_actuator_in_observation" default:"true" doc:"observe forces of the actuators"`
@@ -107,7 +107,7 @@ type HumanoidOptions struct {
 type InvertedPendulumOptions struct {
 	XMLFile         string  `key:"xml_file" names:"file" default:"inverted_pendulum.xml" doc:"model file"`
 	FrameSkip       int     `default:"2" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
-	ResetNoiseScale float64 `default:"0.01" range:"[0,)" doc:"noise of the first state"`
+	ResetNoiseScale float64 `default:"0.01" range:"[0,)" doc:"scale of the noise of the first state"`
 	Setup
 }
 
@@ -116,7 +116,7 @@ type InvertedDoublePendulumOptions struct {
 	XMLFile         string  `key:"xml_file" names:"file" default:"inverted_double_pendulum.xml" doc:"model file"`
 	FrameSkip       int     `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	HealthyReward   float64 `default:"10" doc:"reward of a step upright"`
-	ResetNoiseScale float64 `default:"0.1" range:"[0,)" doc:"noise of the first state"`
+	ResetNoiseScale float64 `default:"0.1" range:"[0,)" doc:"scale of the noise of the first state"`
 	Setup
 }
 

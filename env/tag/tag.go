@@ -51,23 +51,23 @@ type Options struct {
 	Reach  float64 `default:"0.02" range:"(0,1]" doc:"distance within which a runner is tagged, as a part of the side"`
 	Leave  bool    `default:"true" doc:"tagged runners leave the game; otherwise they run on, and can be tagged at every step"`
 
-	TaggerSpeed        float64 `default:"1" range:"(0,)" doc:"most that a tagger moves in a step"`
-	RunnerSpeed        float64 `default:"0.5" range:"(0,)" doc:"most that a runner moves in a step"`
-	Acceleration       float64 `default:"0.1" range:"(0,)" doc:"most by which a move changes an acceleration, either way"`
+	TaggerSpeed        float64 `default:"1" range:"(0,)" doc:"largest speed of a tagger, per step"`
+	RunnerSpeed        float64 `default:"0.5" range:"(0,)" doc:"largest speed of a runner, per step"`
+	Acceleration       float64 `default:"0.1" range:"(0,)" doc:"largest change of acceleration by a move, either way"`
 	AccelerationLevels int     `default:"20" unit:"levels" range:"[2,)" doc:"changes of acceleration to choose from, beside none"`
-	Turn               float64 `default:"135" unit:"degrees" range:"(0,)" doc:"most that a move turns, either way"`
+	Turn               float64 `default:"135" unit:"degrees" range:"(0,)" doc:"largest turn by a move, either way"`
 	TurnLevels         int     `default:"20" unit:"levels" range:"[2,)" doc:"turns to choose from, beside none"`
 
-	RunnerPolicy string `default:"learned" oneof:"learned random still" doc:"what runners do: as they learn; moves at random; nothing. Unless they learn, taggers are the only kind of agent"`
+	RunnerPolicy string `default:"learned" oneof:"learned random still" doc:"behaviour of runners: learned, random moves, or none. Unless they learn, taggers are the only kind of agent"`
 	Neighbours   int    `default:"10" unit:"agents" range:"[0,)" doc:"nearest agents of the other kind that an agent sees; 0 is all of them, in a fixed order"`
 	Mates        int    `default:"0" unit:"agents" range:"[0,)" doc:"nearest agents of its own kind that an agent sees"`
 
 	TagReward   float64 `default:"10" range:"[0,)" doc:"reward of a tagger for a tag"`
-	TagPenalty  float64 `default:"1" range:"[0,)" doc:"loss of a runner that is tagged"`
-	EndReward   float64 `default:"1" range:"[0,)" doc:"reward of a runner that is in play when time is over"`
-	StepPenalty float64 `default:"0" range:"[0,)" doc:"loss of a tagger at every step"`
+	TagPenalty  float64 `default:"1" range:"[0,)" doc:"penalty of a runner that is tagged"`
+	EndReward   float64 `default:"1" range:"[0,)" doc:"reward of a runner that is in play at the end of the game"`
+	StepPenalty float64 `default:"0" range:"[0,)" doc:"penalty of a tagger at every step"`
 	StepReward  float64 `default:"0" range:"[0,)" doc:"reward of a runner for every step in play"`
-	EdgePenalty float64 `default:"0" range:"[0,)" doc:"loss of an agent that meets a wall"`
+	EdgePenalty float64 `default:"0" range:"[0,)" doc:"penalty of an agent that hits a wall"`
 }
 
 // defaults returns those of the tags.
@@ -102,7 +102,7 @@ func (o Options) Check() error {
 		}
 	}
 	if most := 1 << mostBits; max(o.Taggers, o.Runners) > most {
-		errs = append(errs, fmt.Errorf("%d agents of a kind, at most %d can be told apart", max(o.Taggers, o.Runners), most))
+		errs = append(errs, fmt.Errorf("%d agents of a kind are over the limit of %d", max(o.Taggers, o.Runners), most))
 	}
 	for _, x := range []struct {
 		name string
@@ -112,7 +112,7 @@ func (o Options) Check() error {
 		{"acceleration", o.Acceleration}, {"turn", o.Turn},
 	} {
 		if !(x.x > 0) {
-			errs = append(errs, fmt.Errorf("option %s is %v, more than 0 is needed", x.name, x.x))
+			errs = append(errs, fmt.Errorf("option %s is %v, want more than 0", x.name, x.x))
 		}
 	}
 	if p := o.RunnerPolicy; p != learned && p != random && p != still {

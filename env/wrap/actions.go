@@ -50,12 +50,12 @@ func newActions(spec env.Spec, to change, do func(lo, hi float64) bool) (rule, e
 		boxes++
 		for i := range b.Shape().Size() {
 			if lo, hi := b.Bounds(i); !do(lo, hi) {
-				return nil, errors.New("actions have a bound that is infinite")
+				return nil, errors.New("the action space has an infinite bound")
 			}
 		}
 	}
 	if boxes == 0 {
-		return nil, errors.New("there are no continuous actions")
+		return nil, errors.New("the action space has no continuous actions")
 	}
 	return r, nil
 }

@@ -18,7 +18,7 @@ import (
 func FrameStack(n int) Wrapper {
 	return Wrapper{text: fmt.Sprintf("frame-stack=%d", n), rule: func(spec env.Spec) (rule, error) {
 		if n < 2 {
-			return nil, fmt.Errorf("%d frames are no stack", n)
+			return nil, fmt.Errorf("a stack of %d frames is too small: want 2 or more", n)
 		}
 		r := frames{n: n, leaves: spec.Obs.Leaves(), agents: spec.Agents}
 		for _, l := range r.leaves {

@@ -239,7 +239,7 @@ func (l *layer) LoadWeights(s *rl.State) error {
 			return st.Err()
 		}
 		if got, want := x.Shape().Dimensions, t.Shape().Dimensions; !slices.Equal(got[1:], want[1:]) {
-			return fmt.Errorf("what wrappers know is of environments with %v numbers, not %v", got[1:], want[1:])
+			return fmt.Errorf("the wrappers' state is of environments with the numbers %v, not %v", got[1:], want[1:])
 		}
 		leaves[i] = x
 	}

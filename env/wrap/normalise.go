@@ -77,7 +77,7 @@ func NormalizeObs(clip float64) Wrapper {
 	return Wrapper{text: fmt.Sprintf("normalize-obs=%v", clip), rule: func(spec env.Spec) (rule, error) {
 		r := normalised{clip: clip, agents: spec.Agents}
 		if !(clip >= 0) {
-			return nil, fmt.Errorf("%v is no bound", clip)
+			return nil, fmt.Errorf("%v is not a bound", clip)
 		}
 		for _, l := range spec.Obs.Leaves() {
 			if isReal(l.Space) {

@@ -32,7 +32,7 @@ func whole(f func(int) Wrapper) func(string) (Wrapper, error) {
 	return func(value string) (Wrapper, error) {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return Wrapper{}, fmt.Errorf("%q is no whole number above 0", value)
+			return Wrapper{}, fmt.Errorf("%q is not a whole number above 0", value)
 		}
 		return f(n), nil
 	}
@@ -42,7 +42,7 @@ func number(f func(float64) Wrapper) func(string) (Wrapper, error) {
 	return func(value string) (Wrapper, error) {
 		x, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return Wrapper{}, fmt.Errorf("%q is no number", value)
+			return Wrapper{}, fmt.Errorf("%q is not a number", value)
 		}
 		return f(x), nil
 	}
@@ -81,7 +81,7 @@ func parse(part string) (Wrapper, error) {
 	name, value, given := strings.Cut(part, "=")
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
-		return Wrapper{}, fmt.Errorf("there is none of that name: there are %s", strings.Join(Names(), ", "))
+		return Wrapper{}, fmt.Errorf("unknown wrapper: choose from %s", strings.Join(Names(), ", "))
 	}
 	switch k := kinds[i]; {
 	case given && k.value == "":
@@ -89,7 +89,7 @@ func parse(part string) (Wrapper, error) {
 	case given:
 		return k.make(value)
 	case k.value != "" && k.none == "":
-		return Wrapper{}, fmt.Errorf("how many %s? as in %s=4", k.value, name)
+		return Wrapper{}, fmt.Errorf("the number of %s is missing, as in %s=4", k.value, name)
 	default:
 		return k.make(k.none)
 	}

@@ -137,14 +137,14 @@ func around(s *rl.Scope, g env.Groups, list List, dir string) (_ env.Groups, err
 
 func limit(g env.Groups, n int) error {
 	if n < 1 {
-		return fmt.Errorf("%d is no number of steps", n)
+		return fmt.Errorf("%d is not a number of steps", n)
 	}
 	if now := g.Spec()[0].Limit; now > 0 && n >= now {
 		return fmt.Errorf("episodes end after %d steps already", now)
 	}
 	l, ok := env.Find[env.Limiter](g)
 	if !ok {
-		return fmt.Errorf("%s cannot be given a time limit from here: it has to have one of its own", g.Spec()[0].ID)
+		return fmt.Errorf("%s does not support the wrapper: give the environment a time limit of its own", g.Spec()[0].ID)
 	}
 	l.SetLimit(n)
 	return nil

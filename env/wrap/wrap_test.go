@@ -312,11 +312,11 @@ func TestParse(t *testing.T) {
 		{"normalize-obs,normalize-reward=0.5", "normalize-obs=10,normalize-reward=0.5", ""},
 		{"rescale-action,clip-action", "rescale-action,clip-action", ""},
 		{"record,video=x.gif", "record=episodes.jsonl,video=x.gif", ""},
-		{"frames=4,time-limit,clip-action=3,frame-stack=x,normalize-obs=y", "", "wrapper frames=4: there is none of that name: there are time-limit, frame-stack"},
-		{"frames=4,time-limit", "", "wrapper time-limit: how many steps? as in time-limit=4"},
+		{"frames=4,time-limit,clip-action=3,frame-stack=x,normalize-obs=y", "", "wrapper frames=4: unknown wrapper: choose from time-limit, frame-stack"},
+		{"frames=4,time-limit", "", "wrapper time-limit: the number of steps is missing as in time-limit=4"},
 		{"clip-action=3", "", "it takes no value"},
-		{"frame-stack=0", "", `"0" is no whole number above 0`},
-		{"normalize-obs=y", "", `"y" is no number`},
+		{"frame-stack=0", "", `"0" is not a whole number above 0`},
+		{"normalize-obs=y", "", `"y" is not a number`},
 	} {
 		l, err := wrap.Parse(x.in)
 		switch {
@@ -342,10 +342,10 @@ func TestRefuses(t *testing.T) {
 		list, want string
 	}{
 		{classic.CartPole, "time-limit=500", "time-limit=500: episodes end after 500 steps already"},
-		{classic.CartPole, "clip-action", "clip-action: there are no continuous actions"},
+		{classic.CartPole, "clip-action", "clip-action: the action space has no continuous actions"},
 		{classic.Pendulum, "clip-action,rescale-action", "rescale-action: actions have a bound that is infinite"},
 		{classic.Pendulum, "frame-stack=1", "frame-stack=1: 1 frames are no stack"},
-		{classic.Pendulum, "normalize-obs=-1", "-1 is no bound"},
+		{classic.Pendulum, "normalize-obs=-1", "-1 is not a bound"},
 		{classic.Pendulum, "normalize-reward=2", "a discount of 2 is not between 0 and 1"},
 		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1: it cannot be drawn"},
 		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub cannot be given a time limit from here"},

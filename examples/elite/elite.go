@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Envs         int     `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
 	Horizon      int     `default:"32" unit:"steps" range:"[1,)" doc:"steps of an iteration"`
-	Keep         int     `default:"16" unit:"episodes" range:"[1,)" doc:"best episodes that are imitated; learning begins when so many are finished"`
+	Keep         int     `default:"16" unit:"episodes" range:"[1,)" doc:"number of best episodes to imitate; learning begins when this many are finished"`
 	Limit        int     `default:"500" unit:"steps" range:"[1,)" doc:"steps of an episode that are kept"`
 	Updates      int     `default:"4" unit:"updates" range:"[1,)" doc:"updates of an iteration"`
 	Batch        int     `default:"128" unit:"steps" range:"[1,)" doc:"steps that an update imitates"`

@@ -150,7 +150,7 @@ func Several(name string, n int) (string, error) {
 		return name, err
 	}
 	if !k.many {
-		return "", fmt.Errorf("there is one device %s: a program on %d devices needs such as there are several of, xla:cpu or cuda", name, n)
+		return "", fmt.Errorf("%s is a single device: a program on %d devices needs xla:cpu or cuda", name, n)
 	}
 	if at.many > 0 {
 		return "", fmt.Errorf("device %s is %d devices already", name, at.many)

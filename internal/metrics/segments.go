@@ -127,7 +127,7 @@ func (r Record) limit() int64 {
 func (r *Record) Rotate() error {
 	to := segmentPath(r.Path, len(r.Closed))
 	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("%s is there already: somebody else writes the record", to)
+		return fmt.Errorf("%s exists already: another process writes the record", to)
 	}
 	if err := os.Rename(r.Path, to); err != nil {
 		return err
@@ -291,7 +291,7 @@ func MendRecord(path string) error {
 	}
 	for i := 0; segmentPath(path, i) != names[len(names)-1]; i++ {
 		if i > 999_999 {
-			return fmt.Errorf("%s has a number that makes no sense", names[len(names)-1])
+			return fmt.Errorf("%s has an invalid number in its name", names[len(names)-1])
 		}
 		f, err := os.OpenFile(segmentPath(path, i), os.O_WRONLY|os.O_CREATE, 0o644)
 		if err == nil {

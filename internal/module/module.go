@@ -39,7 +39,7 @@ type home struct{ Dir, GoMod string }
 // Inspect finds authors' packages, and whether they offer what they must.
 func Inspect(ctx context.Context, packages []Named) (all []*Package, err error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return nil, errors.New("a package of your own is compiled with the go command, which was not found: install Go from go.dev")
+		return nil, errors.New("the go command, which compiles an author's package, was not found: install Go from go.dev")
 	}
 	var errs []error
 	for _, p := range packages {
@@ -96,7 +96,7 @@ func (x *Package) check() error {
 	}
 	for _, name := range x.Offers {
 		if !has(name) {
-			return fmt.Errorf("%s declares no variable %s: an author's package offers what it has as var %s", x.Path, name, x.example())
+			return fmt.Errorf("%s declares no variable %s: declare it as var %s", x.Path, name, x.example())
 		}
 	}
 	for _, name := range policyVariables {

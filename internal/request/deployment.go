@@ -53,10 +53,10 @@ func gathered(all []config.Assignment) (out []config.Assignment) {
 
 // workerFile is what a file says of one worker.
 type workerFile struct {
-	Host    string   `doc:"machine that it is on; workers of one host share its memory"`
-	Cores   int      `default:"1" unit:"cores" range:"[1,)" doc:"cores that it may use"`
-	Memory  float64  `default:"0" unit:"GiB" range:"[0,)" doc:"memory that it may use; 0 is unknown"`
-	Devices []string `default:"cpu" doc:"what computes, the preferred one first"`
+	Host    string   `doc:"machine of the worker; workers of one host share its memory"`
+	Cores   int      `default:"1" unit:"cores" range:"[1,)" doc:"cores that the worker may use"`
+	Memory  float64  `default:"0" unit:"GiB" range:"[0,)" doc:"memory that the worker may use; 0 is unknown"`
+	Devices []string `default:"cpu" doc:"devices to compute on, the preferred one first"`
 }
 
 // readCluster reads a cluster's description: its workers by name, in the order of

@@ -146,7 +146,7 @@ func NoRun(dir string) error {
 	if seeds := SeedFolders(dir); len(seeds) > 0 {
 		return fmt.Errorf("%s holds the runs of several seeds: name one of them, such as %s", dir, seeds[0])
 	}
-	return fmt.Errorf("%s is no run folder: it has no %s", dir, ConfigFile)
+	return fmt.Errorf("%s is not a run folder: it has no %s", dir, ConfigFile)
 }
 
 // SeedFolders returns the run folders in a folder of seeds, ordered by seed.

@@ -73,7 +73,7 @@ func (s *Set) addPolicy(path string, p policy.Policy) {
 	case p.Name == "" || p.Grouping == nil:
 		s.wrong = append(s.wrong, fmt.Errorf("%s offers a policy without a name or without a grouping", path))
 	case err == nil:
-		s.wrong = append(s.wrong, fmt.Errorf("%s offers a policy %s, but there is one of that name: give it another", path, p.Name))
+		s.wrong = append(s.wrong, fmt.Errorf("%s declares a policy %s, a name that is taken: rename it", path, p.Name))
 	default:
 		s.Policies = append(s.Policies, p)
 	}
@@ -117,7 +117,7 @@ func (s *Set) Algorithm(name string) (algo.Algorithm, error) {
 		return a, nil
 	}
 	if name == "" {
-		return algo.Algorithm{}, errors.New("which algorithm? name one, as in weft train ppo (weft list algorithms shows all)")
+		return algo.Algorithm{}, errors.New("no algorithm named: write one, as in weft train ppo (weft list algorithms shows all)")
 	}
 	var names []string
 	for _, a := range s.Algorithms {

@@ -30,20 +30,20 @@ type Settings struct {
 	Preset          string `doc:"settings to start from; weft list algorithms NAME shows them"`
 	plan.Deployment        // how the loop is distributed
 
-	Device          string        `default:"cpu" doc:"what computes; weft devices shows what there is"`
-	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is what the preset says"`
+	Device          string        `default:"cpu" doc:"device to compute on; weft devices lists them"`
+	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is the preset's number"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
 	EvalEvery       int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between greedy evaluations; 0 is only at the end"`
-	EvalEpisodes    int           `default:"100" unit:"episodes" range:"[0,)" doc:"episodes of an evaluation; 0 is none at all"`
+	EvalEpisodes    int           `default:"100" unit:"episodes" range:"[0,)" doc:"episodes of an evaluation; 0 turns evaluation off"`
 	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
 	Storage         string        `default:"memory" doc:"where replays live: memory; or disk, in files that are mapped into memory, in the run's folder or in that of disk:DIR"`
 	StorageLimit    string        `doc:"bytes that replays of a process may take on disk, as in 8GB; default: what the disk has"`
-	From            string        `names:"folder" doc:"run folder whose weights to start from: those that evaluated best, or the newest if none were evaluated"`
-	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
+	From            string        `names:"folder" doc:"run folder whose weights to start from: the best evaluated ones, or the newest if none were evaluated"`
+	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"resumption if the environment cannot save its state: refuse, or start new episodes"`
 	Python          string        `names:"program" doc:"Python interpreter of environments that need one"`
-	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"what the failure of an environment in Python does: stop the run, or restart it"`
+	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"reaction to the failure of an environment in Python: stop the run, or restart the environment"`
 }
 
 // Request is a training run as it was asked for.

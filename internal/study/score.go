@@ -62,7 +62,7 @@ func (r *Run) Score(metric string, at int64) (float64, error) {
 	case !found:
 		return 0, fmt.Errorf("--at: %s has no %s up to step %d: choose a later step or another --metric", r.Dir, metric, at)
 	case math.IsNaN(score):
-		return 0, fmt.Errorf("%s ended with a %s that is no number: leave it out, and say so where you show the result", r.Dir, metric)
+		return 0, fmt.Errorf("%s ended with a %s that is not a number: leave it out, and say so where you show the result", r.Dir, metric)
 	}
 	return score, nil
 }

@@ -91,7 +91,7 @@ func Divide(w *Writer, e Element) string {
 	return Instruction("div.rn", "div", "")(w, e)
 }
 
-// Extreme returns the form of max or min; of floats, what is no number wins.
+// Extreme returns the form of max or min; of floats, what is not a number wins.
 func Extreme(name string) Form {
 	return func(w *Writer, e Element) string {
 		k := e.Kind
@@ -119,7 +119,7 @@ func Clamp(w *Writer, e Element) string {
 // Where writes one of two operands.
 func Where(w *Writer, e Element) string { return w.Either(e.Kind, e.Args[0], e.Args[1], e.Args[2]) }
 
-// IsNaN writes whether a float is no number.
+// IsNaN writes whether a float is not a number.
 func IsNaN(w *Writer, e Element) string {
 	return w.Op(Pred, "setp.nan."+e.Kind.Suffix, e.Args[0], e.Args[0])
 }

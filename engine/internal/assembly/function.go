@@ -14,7 +14,7 @@ func Rounded(how string) func(*Writer, string) string {
 	return func(w *Writer, x string) string { return w.Op(F32, "cvt."+how+".f32.f32", x) }
 }
 
-// Sign writes -1, 0 or 1; what is no number stays none.
+// Sign writes -1, 0 or 1; what is not a number stays none.
 func Sign(w *Writer, x string) string {
 	plus := w.F("selp", Float(1), Float(0), w.Op(Pred, "setp.gt.f32", x, Float(0)))
 	out := w.F("selp", Float(-1), plus, w.Op(Pred, "setp.lt.f32", x, Float(0)))

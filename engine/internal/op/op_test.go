@@ -265,7 +265,7 @@ func TestSimplifications(t *testing.T) {
 	}, op.Unary, op.Binary)
 }
 
-// numbers sets what is no number to zero, and the last float to -0.
+// numbers sets what is not a number to zero, and the last float to -0.
 func numbers(b []byte, d dtypes.DType) []byte {
 	if d.IsFloat() {
 		isNaN, _ := op.Of(compute.OpTypeIsNaN).Loops.Of(d)

@@ -27,7 +27,7 @@ func TestSVG(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "NaN") {
-		t.Error("a coordinate is no number")
+		t.Error("a coordinate is not a number")
 	}
 	var texts strings.Builder
 	shapes := map[string]int{}

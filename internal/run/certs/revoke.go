@@ -71,7 +71,7 @@ func serials(dir, name string) (out []*big.Int, names []string, err error) {
 func Revoke(dir, name string) (list string, err error) {
 	list = filepath.Join(dir, revokedFile)
 	if !named.MatchString(name) || name == authority {
-		return list, fmt.Errorf("%q is no name of a certificate", name)
+		return list, fmt.Errorf("%q is not a name of a certificate", name)
 	}
 	ca, key, err := readAuthority(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func remove(dir, name string) error {
 // and addresses. The one before stays good until its end, or until name's certificates are revoked.
 func Renew(dir, name string) (Files, error) {
 	if !named.MatchString(name) || name == authority {
-		return Files{}, fmt.Errorf("%q is no name of a certificate", name)
+		return Files{}, fmt.Errorf("%q is not a name of a certificate", name)
 	}
 	at := filepath.Join(dir, name)
 	old, err := readCert(at + ".crt")

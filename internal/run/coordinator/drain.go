@@ -21,7 +21,7 @@ func (c *coordinator) Drain(ctx context.Context, q *protocol.Named) (*protocol.O
 	}
 	for _, name := range q.Workers {
 		if !names.MatchString(name) {
-			return nil, protocol.Refusal(fmt.Sprintf("%.100q is no name of a worker: weft status shows them", name))
+			return nil, protocol.Refusal(fmt.Sprintf("%.100q is not a name of a worker: weft status shows them", name))
 		}
 	}
 	a, err := c.acting(ctx)

@@ -317,10 +317,10 @@ func TestGiveUp(t *testing.T) {
 func giveUp(t *testing.T, way string) {
 	o, host := options(way)
 	p := join(t, 3, o, host, 1)
-	p[1].Abort(errors.New("the loss is no number"))
+	p[1].Abort(errors.New("the loss is not a number"))
 	for _, i := range []int{0, 2} {
 		var g *GaveUp
-		if err := await(t, p[i]); !errors.As(err, &g) || g.Worker != "w1" || !strings.Contains(err.Error(), "the loss is no number") {
+		if err := await(t, p[i]); !errors.As(err, &g) || g.Worker != "w1" || !strings.Contains(err.Error(), "the loss is not a number") {
 			t.Errorf("process %d: %v", i, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// A loss that is no number any more is told of as well.
+// A loss that is not a number any more is told of as well.
 func TestMetrics(t *testing.T) {
 	p := part.Progress{Metrics: []part.Metric{{Name: "loss", X: 0.1}, {Name: "nan", X: part.Number(math.NaN())}, {Name: "inf", X: part.Number(math.Inf(1))}}}
 	text, err := json.Marshal(p)

@@ -81,7 +81,7 @@ func TestBadNumbers(t *testing.T) {
 	}
 }
 
-// A loss that is no number stops the run before it reaches the weights.
+// A loss that is not a number stops the run before it reaches the weights.
 func TestBadLoss(t *testing.T) {
 	j := identity(t, "learning_rate=1e30")
 	_, err := Train(t.Context(), j)

@@ -121,7 +121,7 @@ func address(place string) (*url.URL, error) {
 // it is given.
 func CheckName(name string) error {
 	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || strings.HasPrefix(name, "..") || strings.Contains(name, "\\") {
-		return fmt.Errorf("store: %q is no name of an object", name)
+		return fmt.Errorf("store: %q is not a name of an object", name)
 	}
 	return nil
 }

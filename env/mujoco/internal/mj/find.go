@@ -27,7 +27,7 @@ func Library(given, interpreter string) (string, error) {
 		if file := libraryIn(x.path); file != "" {
 			return file, nil
 		}
-		return "", fmt.Errorf("%s names %s, which is no libmujoco and holds none", x.from, x.path)
+		return "", fmt.Errorf("%s names %s, which is not a libmujoco and holds none", x.from, x.path)
 	}
 	if file := libraryIn(python(interpreter).mujoco); file != "" {
 		return file, nil

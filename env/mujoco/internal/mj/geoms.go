@@ -42,7 +42,7 @@ func (s *Sims) Geoms() ([]Geom, error) {
 	sizes, rgba, paint := numbers[float64](e, "geom_size"), numbers[float32](e, "geom_rgba"), numbers[float32](e, "mat_rgba")
 	n := len(kinds)
 	if n == 0 || len(groups) != n || len(materials) != n || len(sizes) != 3*n || len(rgba) != 4*n {
-		return nil, errors.New("its model has nothing to be seen")
+		return nil, errors.New("its model has no visible geometry")
 	}
 	var out []Geom
 	for i := range n {

@@ -121,7 +121,7 @@ func Open(path string) (*Lib, error) {
 func (l *Lib) resolve(find func(name string) uintptr) error {
 	version := find("mj_versionString")
 	if version == 0 {
-		return fmt.Errorf("%s is no libmujoco: it has no mj_versionString", l.Path)
+		return fmt.Errorf("%s is not a libmujoco: it has no mj_versionString", l.Path)
 	}
 	l.Version = text(call(version))
 	var err error

@@ -32,7 +32,7 @@ func TestVersion(t *testing.T) {
 // TestResolve: a library is refused by name of what it lacks.
 func TestResolve(t *testing.T) {
 	l := &Lib{Path: "lib.so"}
-	if err := l.resolve(func(string) uintptr { return 0 }); err == nil || !strings.Contains(err.Error(), "is no libmujoco") {
+	if err := l.resolve(func(string) uintptr { return 0 }); err == nil || !strings.Contains(err.Error(), "is not a libmujoco") {
 		t.Errorf("nothing in it: %v", err)
 	}
 	real := library(t)

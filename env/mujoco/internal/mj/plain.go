@@ -68,7 +68,7 @@ func (p *plain) make(file string, n int) (err error) {
 	for range n {
 		d := call(l.fn.makeData, m)
 		if d == 0 {
-			return errors.New("there is not enough memory for its simulations")
+			return errors.New("not enough memory for the simulations")
 		}
 		p.rows = append(p.rows, row{args: []uintptr{m, d}, data: object{"mjData", d, l.layout}})
 	}

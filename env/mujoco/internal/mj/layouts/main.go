@@ -198,7 +198,7 @@ func compareVersions(a, b string) int {
 
 func numbers(version string) (out []int) {
 	for part := range strings.SplitSeq(version, ".") {
-		n, _ := strconv.Atoi(part) // what is no number comes first
+		n, _ := strconv.Atoi(part) // what is not a number comes first
 		out = append(out, n)
 	}
 	return out
