@@ -53,8 +53,8 @@ func (a *Agent) Act(obs []float64) ([]float64, error) {
 	return action, nil
 }
 
-// ActAll returns the actions of all kinds of agents on what they see, in the order of Specs, by
-// part of the space of actions.
+// ActAll returns the actions of all kinds of agents for their observations, in the order of Specs,
+// by part of the action space.
 func (a *Agent) ActAll(obs []Observation) ([]map[string][]float64, error) {
 	seen := make([]runner.Seen, len(obs))
 	for i, o := range obs {

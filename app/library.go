@@ -39,8 +39,8 @@ type Job struct {
 	Out       string   // run folder; empty: nothing is kept on disk
 	From      string   // run folder whose weights to start from: the best, or the newest if none was evaluated
 
-	// Deployment says how the loop is distributed; what is zero is as the command
-	// line has it. Policies may be named in it beside the built-in ones.
+	// Deployment says how the loop is distributed. Zero fields have the defaults of the command
+	// line. It may name policies beside the built-in ones.
 	Deployment plan.Deployment
 	Policies   []policy.Policy
 	// Storage is where replays live: memory, or disk or disk:DIR; empty is memory.

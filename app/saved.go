@@ -137,7 +137,8 @@ type Loading struct {
 	Note func(text string)
 }
 
-// Load loads the agent of a run's folder, wherever it was trained. Close gives back what it holds.
+// Load loads the agent of a run's folder, wherever it was trained. Close releases its environments
+// and device memory.
 func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 	r, err := set.Saved(dir, nil)
 	if err != nil {

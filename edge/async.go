@@ -59,8 +59,7 @@ func (x *X) has(edge int) bool {
 	return slices.ContainsFunc(x.ends[edge].waiting, func(q []Message) bool { return len(q) > 0 })
 }
 
-// Uncounted returns the steps that the replica's own environments took and nobody was
-// told of.
+// Uncounted returns the steps of the replica's own environments that were not reported yet.
 func (x *X) Uncounted() int64 {
 	n := x.scope.Steps() - x.counted
 	x.counted += n

@@ -27,8 +27,8 @@ type Link interface {
 	Took(m Message)
 }
 
-// Message is what crosses an edge. It is data: a link across processes writes
-// Value, whose type the receiver knows, as bytes.
+// Message is one value on an edge. A link between processes writes Value as bytes; the receiver
+// knows its type.
 type Message struct {
 	Edge int
 	From int // replica, by number
@@ -61,12 +61,12 @@ type Beyond interface {
 	// Newest takes a posted message, in place of one of the same edge and sender that
 	// is not on its way yet. It never waits.
 	Newest(to int, m Message)
-	// Credit tells replica to that by took a message of its on an edge. That may wait for
-	// company until somebody wants it.
+	// Credit tells replica to that replica by received one of its messages on an edge. The link may
+	// delay credits and send several together.
 	Credit(to, by, edge int)
-	// Hurry is called by who is about to wait: what was carried and waits for company
-	// goes at once. idle means that all others of this process wait too; Busy is called
-	// when that is over.
+	// Hurry is called by a replica that is about to block: the link sends all delayed messages at
+	// once. idle means that all other replicas of this process are blocked too; Busy is called when
+	// that ends.
 	Hurry(idle bool)
 	Busy()
 	// Want tells replica to that from waits for it to take a message on an edge.
@@ -76,15 +76,13 @@ type Beyond interface {
 	Released(replica int)
 }
 
-// Departed is the edge of the news that a replica of another process is gone. The
-// message carries nothing; who takes it has done with all that came before it.
+// Departed is the edge on which a link reports that a replica of another process is gone. The
+// message is empty; its receiver has processed all messages before it.
 const Departed = -1
 
-// ErrStopped is what an operation fails with when the run was stopped from
-// elsewhere: the cause is not here.
+// ErrStopped is the error of an operation in a run that another process stopped.
 var ErrStopped = errors.New("the run was stopped")
 
-// ErrDeparted is what an iteration of an asynchronous consumer fails with when the
-// producer that it serves is gone before it has sent everything. The program may be
-// entered again at its top.
+// ErrDeparted is the error of an asynchronous consumer's iteration whose producer is gone before it
+// has sent everything. The program may be entered again at its top.
 var ErrDeparted = errors.New("the replica that was served is gone")

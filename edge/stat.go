@@ -2,7 +2,7 @@ package edge
 
 import "time"
 
-// Stat is what one replica saw of one edge.
+// Stat counts one replica's use of one edge.
 type Stat struct {
 	Edge     string        // its name
 	Messages int64         // sent

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Topology is who takes part in a run: the edges of a grouping, and for each of
-// its groups how many replicas it has and what they share out.
+// Topology lists the participants of a run: the edges of a grouping, and the replicas of each of
+// its groups with their shares.
 type Topology struct {
 	Edges  []plan.Edge
 	Groups []Members
@@ -25,11 +25,11 @@ type Topology struct {
 // Members are the replicas of a group.
 type Members struct {
 	Name string
-	// Own is what each replica has of the axis that they share out among them; one
-	// zero Span for a group that is one replica and has everything.
+	// Own is each replica's share of the axis that the group divides; one zero Span for a group of
+	// one replica, which has everything.
 	Own []rl.Span
-	// On is what each replica computes on; nil for one of another process. Where it is
-	// not known there are none.
+	// On is each replica's device; nil for a replica of another process. The list is empty if
+	// devices are not known.
 	On []*rl.Device
 }
 
@@ -121,9 +121,9 @@ type end struct {
 	in       any    // what came in a batch and was not asked for yet, an *inbox
 }
 
-// Control is how many edges there are beside the topology's own, numbered after
-// them: a runner's two, whose messages count as taken when they arrive so that
-// they keep nobody waiting, and that of asynchronous producers' tokens.
+// Control is how many edges there are beside the topology's own, numbered after them: a runner's
+// two, whose messages count as received on arrival so that no sender blocks, and that of
+// asynchronous producers' tokens.
 const Control = 3
 
 // New returns the end of replica r of a group. ctx stops whatever waits.
@@ -214,8 +214,8 @@ func (x *X) arrived(edge int) (from int, v any, ok bool) {
 	return 0, nil, false
 }
 
-// Drop waits for a message on an edge, or until somebody is gone, and drops what
-// arrives on the topology's own edges meanwhile; dropped is how many there were.
+// Drop waits for a message on an edge, or for the loss of a replica. It discards messages on the
+// topology's own edges meanwhile; dropped is their number.
 func (x *X) Drop(edge int) (from int, v any, ok bool, dropped int) {
 	for before := x.departures; ; x.wait(edge) {
 		dropped += x.discard()
@@ -225,8 +225,7 @@ func (x *X) Drop(edge int) (from int, v any, ok bool, dropped int) {
 	}
 }
 
-// Gone reports whether a replica has departed, and nothing was heard yet of another
-// in its place.
+// Gone reports whether a replica has departed and no replacement has reported yet.
 func (x *X) Gone(replica int) bool { return x.gone[replica] }
 
 // discard drops what producers sent, with all that is to come of the iterations

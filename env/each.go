@@ -6,10 +6,9 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Each returns environments with every agent as a kind of its own, so that an
-// algorithm with one policy for each kind has one for each agent. Agent j of a
-// kind is called by the kind's name, if it has one, and j. It is a view: the
-// environments stay what they were, and are part of the state once.
+// Each returns environments with every agent as a kind of its own, so that an algorithm with one
+// policy for each kind has one for each agent. Agent j of a kind is called by the kind's name, if
+// it has one, and j. Each is a view: the environments are unchanged, and are saved once.
 func Each(g Groups) Groups {
 	e := &each{Groups: g}
 	several := false

@@ -30,7 +30,7 @@ type Spec struct {
 	Rows  int // environments of this batch
 }
 
-// AutoReset is what a batch does when an episode is over.
+// AutoReset says how a batch goes on when an episode is over.
 type AutoReset uint8
 
 // The modes. Foreign environments have others; their adapters translate.
@@ -71,7 +71,7 @@ type Groups interface {
 	rl.Component
 	//weft:pure
 	Spec() []Spec
-	// Obs is what each kind is to act on; the first call resets.
+	// Obs returns the observations of each kind of agents; the first call resets the environments.
 	//
 	//weft:op observe reads one shape=env
 	Obs() []rl.Obs
@@ -93,8 +93,8 @@ type Entry struct {
 	// like an algorithm's configuration and with its defaults set; nil if it has
 	// none.
 	Options func() any
-	// New makes n environments, or this replica's shard of them. options is what
-	// Options made, set.
+	// New makes n environments, or this replica's shard of them. options is a value that Options
+	// made, with its fields set.
 	New func(s *rl.Scope, n int, options any) (Batch, error)
 	// NewGroups stands in New's place where there are several kinds of agents.
 	NewGroups func(s *rl.Scope, n int, options any) (Groups, error)
@@ -117,7 +117,7 @@ func (s Spec) own(scope *rl.Scope, n int) Spec {
 // agents returns how many agents there are.
 func (s Spec) agents() int { return max(1, s.Agents) }
 
-// Check reports what is wrong with a spec, all at once.
+// Check returns all problems of a spec, joined into one error.
 //
 //weft:pure
 func (s Spec) Check() error {

@@ -21,12 +21,12 @@ type Dynamics interface {
 	Reset(c *rl.Ctx, n int) rl.Tree
 	// Step moves each state by its action, without any reset or time limit.
 	Step(c *rl.Ctx, state, action rl.Tree) Move
-	// Observe is what agents see of the states: all of Obs but First.
+	// Observe returns the observations of the states: all fields of Obs but First.
 	Observe(c *rl.Ctx, state rl.Tree) rl.Obs
 }
 
-// Move is what one step of Dynamics gives, by row; with several agents Reward and
-// Terminated are [env, agent].
+// Move is the result of one step of Dynamics, by row. With several agents Reward and Terminated are
+// [env, agent].
 type Move struct {
 	State      rl.Tree
 	Reward     rl.Tensor // float32
@@ -43,7 +43,7 @@ type Joint interface {
 	Observe(c *rl.Ctx, state rl.Tree) []rl.Obs
 }
 
-// Moves is what one step of a Joint gives.
+// Moves is the result of one step of a Joint.
 type Moves struct {
 	State              rl.Tree
 	Reward, Terminated []rl.Tensor

@@ -204,8 +204,8 @@ func TestGuardGroups(t *testing.T) {
 			"kind b: over is not that of the kind before"},
 		{"no name", func(_ *rl.Scope, g fakes) { g.other.spec.Kind = "" }, "kind 1 of its agents has no name"},
 		{"same name", func(_ *rl.Scope, g fakes) { g.other.spec.Kind = "a" }, `two kinds of agents are called "a"`},
-		{"limits", func(_ *rl.Scope, g fakes) { g.other.spec.Limit = 3 }, "differ in what belongs to the environment"},
-		{"wrong kind", func(_ *rl.Scope, g fakes) { g.other.spec.Obs = nil }, "kind b: it has no observation space"},
+		{"limits", func(_ *rl.Scope, g fakes) { g.other.spec.Limit = 3 }, "disagree about the environment's own properties"},
+		{"wrong kind", func(_ *rl.Scope, g fakes) { g.other.spec.Obs = nil }, "kind b: its spec has no observation space"},
 		{"state", func(_ *rl.Scope, g fakes) { g.fake.spec.State = 2 }, "kind a: state of the observation has shape"},
 		{"secret state", func(s *rl.Scope, g fakes) { g.fake.first.State = numbers(s, 0, 1, rows, 2) },
 			"state of the observation has shape (Float32)[3, 2], its spec says that there is none"},
@@ -213,7 +213,7 @@ func TestGuardGroups(t *testing.T) {
 		{"turn", func(_ *rl.Scope, g fakes) { g.fake.spec.Turns, g.other.spec.Turns = true, true }, "kind a: turn of the observation has shape"},
 		{"secret turn", func(s *rl.Scope, g fakes) { g.fake.first.Turn = rl.FromFlat(s, []bool{true, false, true}, rows) },
 			"turn of the observation has shape (Bool)[3], its spec says that there is none"},
-		{"turns of one kind", func(_ *rl.Scope, g fakes) { g.other.spec.Turns = true }, "differ in what belongs to the environment"},
+		{"turns of one kind", func(_ *rl.Scope, g fakes) { g.other.spec.Turns = true }, "disagree about the environment's own properties"},
 		{"rewarded dead", func(s *rl.Scope, g fakes) {
 			g.fake.spec.Mortal = true
 			for _, o := range []*rl.Obs{&g.fake.first, &g.fake.step.Obs, &g.fake.step.Final} {

@@ -23,7 +23,7 @@ import (
 type Host interface {
 	// Reset begins an episode and writes its first observation.
 	Reset(k rl.Key, obs Row)
-	// Step moves by action and writes what is seen then.
+	// Step applies an action and writes the next observation.
 	Step(k rl.Key, action, obs Row) (reward float64, terminated, truncated bool)
 }
 

@@ -185,8 +185,8 @@ func TestOpenErrors(t *testing.T) {
 		want []string
 	}{
 		{"none", hosts(env.Spec{ID: "x", Obs: box, Action: box}), 0, []string{"0 environments asked for, at least 1"}},
-		{"empty spec", hosts(env.Spec{Limit: -1}), 1, []string{"no id", "no observation space", "no action space", "-1 steps is negative"}},
-		{"block", hosts(env.Spec{ID: "x", Obs: box, Action: box, Block: 4}), 6, []string{"6 environments are no multiple of its block of 4"}},
+		{"empty spec", hosts(env.Spec{Limit: -1}), 1, []string{"no ID", "no observation space", "no action space", "-1 steps is negative"}},
+		{"block", hosts(env.Spec{ID: "x", Obs: box, Action: box, Block: 4}), 6, []string{"6 environments are not a multiple of its block of 4"}},
 		{"agents", hosts(env.Spec{ID: "x", Obs: box, Action: box, Agents: 2}), 1, []string{"a host environment has one"}},
 		{"bounds", hosts(env.Spec{
 			ID: "x", Obs: rl.Box{Low: []float64{0, 0}, Dims: []int{3}}, Action: rl.Box{Low: []float64{1}, High: []float64{0}, Dims: []int{1}},

@@ -10,13 +10,13 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Name is what Open calls the environments in their scope.
+// Name is the name under which Open registers the environments in their scope.
 const Name = "env"
 
-// Open makes n environments of an entry with one kind of agent, registers them
-// as the scope's "env", and guards them: what they return is checked against
-// their spec, and their steps and episodes are counted. options is what e.Options
-// made, set; nil stands for its defaults.
+// Open makes n environments of an entry with one kind of agent, registers them as the scope's
+// "env", and guards them: what they return is checked against their spec, and their steps and
+// episodes are counted. options is a value that e.Options made, with its fields set; nil stands for
+// the defaults.
 //
 //weft:makes
 func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
@@ -108,8 +108,7 @@ func tellFrames(s *rl.Scope, spec Spec) {
 	}
 }
 
-// Make makes the entry's environments as they are, unguarded: for whoever puts
-// something around them.
+// Make makes the entry's environments without the guard, for wrappers.
 func (e Entry) Make(s *rl.Scope, n int, options any) (Groups, error) {
 	if e.NewGroups != nil {
 		return e.NewGroups(s, n, options)

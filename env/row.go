@@ -8,8 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Number is what the leaves of rows may hold: a Box of any of these types, and
-// int32 for the spaces of whole numbers.
+// Number lists the element types of rows: any of them in a Box, int32 in spaces of whole numbers.
 type Number interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }

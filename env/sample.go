@@ -7,10 +7,9 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Sample returns a random legal action for every agent of a batch: uniform over what
-// is legal or bounded, normal or exponential where a bound is missing. What an
-// environment gets depends on the key, its global index and the kind of agent
-// alone.
+// Sample returns a random legal action for every agent of a batch: uniform over what is legal or
+// bounded, normal or exponential where a bound is missing. An environment's action depends only on
+// the key, its global index and the kind of agent.
 //
 //weft:refuse sample actions in a graph function, by the draws of its rl.Ctx
 func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {

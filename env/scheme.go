@@ -6,7 +6,7 @@ type Scheme struct {
 	Prefix  string
 	Doc     string // one line
 	Example string // a full name
-	// Options is that of the entries it opens, for those who list it.
+	// Options makes the settings of the entries that the scheme opens, for listings.
 	Options func() any
 	// Open makes an entry of what follows the prefix and the colon. Whether there
 	// is such an environment need not show before it is made.

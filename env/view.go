@@ -11,8 +11,8 @@ import (
 // Environments may be more than a Batch or Groups. What they are besides is found
 // through all that stands around them: the guard, wrappers, views.
 
-// Find returns x as a T, or the first of what it stands around that is one: whoever
-// stands around another has a method Unwrap() any.
+// Find returns x as a T, or the first T among the values that x wraps. A wrapper has a method
+// Unwrap() any.
 func Find[T any](x any) (t T, ok bool) {
 	for {
 		if t, ok = x.(T); ok {

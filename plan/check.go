@@ -8,8 +8,8 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// Check reports, all at once, what is wrong with a grouping of a graph: every
-// fragment is in one group, every group has one, and names tell them apart.
+// Check returns all problems of a grouping of a graph, joined into one error: every fragment must
+// be in one group, every group must have a fragment, and names must be unique.
 func (g Grouping) Check(graph *fdg.Graph) error {
 	var errs []error
 	in := map[string]string{}
@@ -41,7 +41,7 @@ func (g Grouping) Check(graph *fdg.Graph) error {
 	return errors.Join(errs...)
 }
 
-// Check reports, all at once, what is wrong with a plan for a problem.
+// Check returns all problems of a plan, joined into one error.
 func (p *Plan) Check(on Problem) error {
 	errs := []error{on.Cluster.Check()}
 	if len(p.Groups) > 0 {

@@ -36,7 +36,7 @@ func Local(n int, devices ...string) Cluster {
 	return c
 }
 
-// Check reports what is wrong with a cluster's description, all at once.
+// Check returns all problems of a cluster's description, joined into one error.
 func (c Cluster) Check() error {
 	var errs []error
 	if len(c.Workers) == 0 {

@@ -7,7 +7,7 @@ import (
 // Version is that of the JSON form.
 const Version = 2
 
-// Plan is what a policy decided for one loop on one cluster.
+// Plan is a policy's decision for one loop on one cluster.
 type Plan struct {
 	Version  int    `json:"version"`
 	Policy   string `json:"policy"`
@@ -43,7 +43,7 @@ type Plan struct {
 	// samples and what it takes from others; 0 is none.
 	SamplesPerInsert float64 `json:"samples_per_insert,omitempty"`
 	Tolerance        float64 `json:"tolerance,omitempty"`
-	// Notes are what the user should know: what became finer, what is repeated.
+	// Notes tell the user about operations that became finer or are repeated.
 	Notes []string `json:"notes,omitempty"`
 	// Fused are the steps that Fuse took, in order.
 	Fused []string `json:"fused,omitempty"`
@@ -78,7 +78,7 @@ type Edge struct {
 	// Given is true when the sender does not use the value afterwards: its memory
 	// passes with the message.
 	Given bool `json:"given,omitempty"`
-	// Log is true when the value is only logged, so that nobody waits for it.
+	// Log is true if the value is only logged, so that no replica waits for it.
 	Log bool `json:"log,omitempty"`
 	// Batched is true when the sender keeps what the rounds of a loop send, and sends it in one
 	// message behind the loop.
@@ -91,7 +91,7 @@ type Edge struct {
 	Calls int64 `json:"calls,omitempty"`
 }
 
-// Deployment is what the user chose outside the algorithm.
+// Deployment holds the user's choices outside the algorithm.
 type Deployment struct {
 	Policy  string `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
 	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one; under gpu-only each is a device" json:"workers"`
@@ -111,7 +111,7 @@ type Deployment struct {
 	Placement        []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }
 
-// Facts are what a policy has to know of the run beside the graph.
+// Facts are the properties of a run that a policy needs beside the graph.
 type Facts struct {
 	Envs   int  `json:"envs"`   // environments of the whole run
 	Block  int  `json:"block"`  // they are split in multiples of this many

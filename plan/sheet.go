@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// Sheet is a plan as it is shown: what it is for, and how it stands before and after
-// fusion.
+// Sheet is a plan for display: its subject, and the plan before and after fusion.
 type Sheet struct {
 	Facts   Facts   `json:"facts"`
 	Cluster Cluster `json:"cluster"`

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the plan as text: who runs what where, and what crosses.
+// Print writes the plan as text: the programs of every worker, and the edges between them.
 func (p *Plan) Print(w io.Writer, c Cluster) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "plan %s of %s: %s\n", p.Policy, p.Graph, p.Kind())

@@ -152,8 +152,8 @@ func sums(g *fdg.Graph, by plan.Grouping) bool {
 	return false
 }
 
-// Sums reports whether the number of parts shows in what is computed for a problem: gradients of
-// several parts are added up, in step.
+// Sums reports whether results depend on the number of parts, because learners add up gradients in
+// step.
 func (p Policy) Sums(on plan.Problem) bool {
 	by, err := p.Grouping(on.Graph)
 	return err == nil && !on.Deployment.Async && sums(on.Graph, by)

@@ -12,7 +12,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// Axis is what a component's state, or a value, may be split along.
+// Axis is the axis along which a component's state, or a value, may be split.
 type Axis uint8
 
 // The axes.
@@ -29,14 +29,14 @@ func (a Axis) String() string {
 	return [...]string{"none", "environments", "agents", "members", "rows"}[a]
 }
 
-// Component is state with a home: parameters, an optimiser, a replay buffer, a
-// batch of environments. A run's state is its components' state and its
-// counters, so what every component saves here is what a checkpoint holds.
+// Component is state with a home: parameters, an optimiser, a replay buffer, a batch of
+// environments. A run's state is its components' state and its counters: a checkpoint holds what
+// the components save.
 //
 // An author's own type joins by implementing Component and registering with
 // Scope.Register.
 type Component interface {
-	// Axis is what the state may be split along.
+	// Axis returns the axis along which the state may be split.
 	//
 	//weft:pure
 	Axis() Axis
@@ -105,9 +105,9 @@ func (system) Release(arrays []Array) {
 	}
 }
 
-// Restarting makes s a state without the episodes under way, and returns it: what
-// is left to a run whose environments cannot be saved. Environments save and load
-// what outlives an episode, and begin new ones when they are loaded.
+// Restarting removes the episodes under way from s, and returns it. A run whose environments cannot
+// be saved resumes from such a state. Environments save and load what outlives an episode, and
+// begin new ones when they are loaded.
 func (system) Restarting(s *State) *State {
 	s.set.restarts = true
 	return s

@@ -91,9 +91,8 @@ type beginner interface {
 	Begin(buf compute.Buffer) (wait func(flat any) error)
 }
 
-// Begin begins to bring tensors that are on a device of its own memory to another one, or
-// to the host if to is nil: they are handed to somebody who will read them there, and are on
-// their way before that. What comes part by part is not asked for.
+// Begin starts to copy tensors from a device with its own memory to another device, or to the host
+// if to is nil, before their reader asks for them. It skips tensors that arrive part by part.
 func (system) Begin(tensors []Tensor, to *Device) {
 	for _, t := range tensors {
 		if t.val != nil && t.val.buf != nil && t.val.dev != to {
@@ -110,8 +109,8 @@ func (v *value) begin() {
 	v.copies.Expect(func() func(flat any) error { return b.Begin(v.buf) })
 }
 
-// PartFor does what Part does for somebody on another device, or on the host if to is nil. What is
-// on its way there is not waited for: whoever reads the part does.
+// PartFor does what Part does for a reader on another device, or on the host if to is nil. It does
+// not wait for copies under way; the reader does.
 func (system) PartFor(t Tensor, lo, hi int, to *Device) Tensor {
 	v := t.val
 	if v == nil || v.parts == nil && (v.buf == nil || v.dev == to || v.dev.shared) {

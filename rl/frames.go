@@ -17,8 +17,8 @@ type stacked struct {
 	frames int
 }
 
-// SetStacked tells that observations with rows of this shape are so many frames joined
-// along the last axis, the oldest first. Whoever opens environments calls it.
+// SetStacked records that observations with rows of this shape are this many frames joined along
+// the last axis, the oldest first. Code that opens environments calls it.
 func (s *Scope) SetStacked(row shapes.Shape, frames int) {
 	s.stacks = append(s.stacks, stacked{row, frames})
 }
@@ -90,7 +90,7 @@ func newFrames(at *Storage, name string, slots, envs int, row shapes.Shape, n in
 	return f
 }
 
-// reserve makes room for so many frames.
+// reserve allocates memory for n frames at once.
 func (f *Frames) reserve(n int) {
 	for len(f.chunks)*f.each < n {
 		f.grow()

@@ -8,10 +8,10 @@ import (
 	"github.com/weft-rl/weft/internal/subgraph"
 )
 
-// Func is a graph function: arithmetic on a batch, written with GoMLX and
-// compiled once for each combination of input shapes. I and O are structs of
-// tensors. Each row of the outputs depends on the same row of the inputs alone,
-// unless the author says otherwise; that is what lets a policy split a batch.
+// Func is a graph function: arithmetic on a batch, written with GoMLX and compiled once for each
+// combination of input shapes. I and O are structs of tensors. Each row of the outputs depends only
+// on the same row of the inputs, unless the author says otherwise, so that a policy can split a
+// batch.
 //
 //weft:component function
 type Func[I, O any] struct {
@@ -25,9 +25,8 @@ type Func[I, O any] struct {
 	checks rowChecks
 }
 
-// NewFunc declares a graph function. f must be a declared function or method,
-// so that what it reads is known from the source; the field that holds the
-// result is assigned once.
+// NewFunc declares a graph function. f must be a declared function or method, because the compiler
+// reads its source. The field that holds the result must be assigned once.
 //
 //weft:makes name=1 function=2
 func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
@@ -149,8 +148,8 @@ func (f *Func[I, O]) maskedThere(mask Tensor, k Key, in I, leaves []Tensor) O {
 	return Rebuild(e.like, e.run(k, all))
 }
 
-// Where returns Call if mask is true anywhere, and otherwise is what stands for it if
-// not; the function must give just that where no row is to be computed.
+// Where returns Call if mask is true for any row, and the argument otherwise if not. The function
+// must return that argument for rows that it does not compute.
 func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
 	o := f.scope.Observed()
 	out := f.where(mask, k, in, otherwise)

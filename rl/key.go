@@ -23,9 +23,9 @@ import (
 // them does not matter, and a reset needs no count of its own. Those of a process that takes the
 // place of a lost one draw by its life as well (System.Anew).
 
-// Key names a random draw. A draw is a pure function of the key, the row's
-// global index and the position in the row: nothing is consumed, so how a batch
-// is split over workers cannot change what is drawn.
+// Key names a random draw. A draw is a pure function of the key, the row's global index and the
+// position in the row: nothing is consumed, so splitting a batch over workers does not change the
+// numbers.
 //
 // A key is 128 bits, folded from the seed, the name of the use, the iteration
 // and the positions in it.
@@ -78,10 +78,10 @@ func (k Key) At(row int) Key {
 	return k
 }
 
-// OwnOf returns the environments that a batch of so many rows is of, among those of
-// the replica whose run made the key: what is drawn for the batch is that part of what
-// is drawn for all. ok is false where the run has one replica, the key is of no run, or
-// the batch is of no environments.
+// OwnOf returns the environments of a batch with this many rows, among those of the replica whose
+// run made the key. The batch's random numbers are that part of the numbers for all environments.
+// ok is false where the run has one replica, the key is of no run, or the batch is of no
+// environments.
 //
 //weft:refuse let the operation find its rows: draws go by their global index
 func (k Key) OwnOf(rows int) (own Span, ok bool) {

@@ -9,10 +9,9 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Loss is a graph function to be minimised. It gives a loss and a weight for
-// every row; what is differentiated is sum(weight*loss)/sum(weight) over all
-// rows of all learners, so that unequal shards, masks and padded sequences are
-// exact. An absent weight counts as 1 everywhere.
+// Loss is a graph function to be minimised. It returns a loss and a weight for every row. Grad
+// differentiates sum(weight*loss)/sum(weight) over all rows of all learners, so that unequal
+// shards, masks and padded sequences are exact. An absent weight counts as 1 everywhere.
 //
 //weft:component loss
 type Loss[I, A any] struct {
@@ -67,8 +66,7 @@ func (g Grads) leaves() []Leaf {
 	return out
 }
 
-// Grad differentiates the loss on a batch. aux is what else the loss function
-// returned.
+// Grad differentiates the loss on a batch. aux holds the loss function's further results.
 //
 //weft:op gradient graph
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {

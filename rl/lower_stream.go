@@ -8,9 +8,8 @@ import (
 	"github.com/weft-rl/weft/internal/blocks"
 )
 
-// Stream is what a device program puts aside, item after item: the steps of a
-// rollout, the rewards that the host follows episodes by. A loop's rounds put
-// theirs one after another.
+// Stream is a sequence of items that a device program stores: the steps of a rollout, or the
+// rewards by which the host follows episodes. The rounds of a loop append theirs in order.
 type Stream struct {
 	blocks  []blocks.Block
 	land    func(item []Tensor) // takes what a part of an iteration leaves in it
@@ -24,8 +23,7 @@ func (l *Lowering) NewStream() *Stream {
 	return s
 }
 
-// Land lets f have what is left in the stream where a part of an iteration ends,
-// item after item, as values.
+// Land calls f with each item left in the stream at the end of a part of an iteration, as values.
 func (s *Stream) Land(f func(item []Tensor)) { s.land = f }
 
 // Put adds an item; absent tensors stay absent.

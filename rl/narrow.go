@@ -11,7 +11,7 @@ type Narrower interface {
 	Widen()
 }
 
-// Narrowed is what a Narrower has put aside.
+// Narrowed holds the rows that a Narrower has put aside.
 type Narrowed struct {
 	to  []Span
 	all []Tensor
@@ -29,7 +29,7 @@ func (n *Narrowed) Narrow(all []Tensor, to []Span) []Tensor {
 	})
 }
 
-// Widen returns the tensors that Narrow was given, with what has become of those rows.
+// Widen returns the tensors given to Narrow, with the narrowed rows replaced by rows.
 func (n *Narrowed) Widen(rows []Tensor) []Tensor {
 	all := n.all
 	out := eachRows(rows, func(i int) (parts []Tensor) {

@@ -53,9 +53,8 @@ func (system) Observe(s *Scope, o Observer) { s.observer = o }
 // of it, and are not observed themselves.
 type Observation struct{ scope *Scope }
 
-// Observed begins the observation of an operation. It returns nil if nobody
-// observes: without an observer, inside another operation, and while the loop is
-// made a device program.
+// Observed begins the observation of an operation. It returns nil without an observer, inside
+// another operation, and while the loop is compiled into a device program.
 func (s *Scope) Observed() *Observation {
 	if s == nil || s.observer == nil || s.observing || s.lower != nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 // Rule is the arithmetic of an optimiser, as graph code: package nn has Adam,
 // RMSProp, SGD and clipping.
 //
-// A rule sees all parameters as one vector, tensor after tensor in the order of
-// the networks and of their paths: it treats every number alike, and what it
-// takes over all of them, such as a norm, is one reduction in a written order.
+// A rule sees all parameters as one vector, tensor after tensor in the order of the networks and of
+// their paths: it treats every number alike, and a quantity over all of them, such as a norm, is
+// one reduction in a fixed order.
 type Rule interface {
 	// Slots are the names of the vectors kept beside the parameters.
 	Slots() []string

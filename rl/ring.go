@@ -10,10 +10,9 @@ import (
 	"github.com/weft-rl/weft/internal/rowcopy"
 )
 
-// Ring is the memory of one tensor of a store that keeps a fixed number of rows:
-// flat, in the tensor's own dtype, so that pictures of bytes stay bytes and the
-// garbage collector sees one object. Slots are numbered from 0; who uses a ring
-// knows which of them hold something.
+// Ring is the memory of one tensor of a store that keeps a fixed number of rows: flat, in the
+// tensor's own dtype, so that pictures of bytes stay bytes and the garbage collector sees one
+// object. Slots are numbered from 0; the ring's user knows which of them are filled.
 //
 // A ring follows which of its blocks are written, so that a checkpoint can hold the
 // ring without a copy of it (View), and write only what has changed since the last.
@@ -118,7 +117,7 @@ func (r *Ring) Save(s *State, name string, rows int) {
 	s.Add(Array{Name: name, Shape: r.batch(rows), Source: r.view(rows)})
 }
 
-// LoadRing returns a ring whose first slots are what Save put.
+// LoadRing returns a ring whose first slots hold the rows that Save put.
 func LoadRing(s *State, name string, slots int) *Ring {
 	a, ok := s.stored(name)
 	if !ok {

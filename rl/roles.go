@@ -6,13 +6,12 @@ package rl
 //weft:trainer
 type Trainer interface {
 	Train(*Run) error
-	// Agent is what was trained, for evaluation, export and serving.
+	// Agent returns the trained agent, for evaluation, export and serving.
 	Agent() Agent
 }
 
-// Agent is what evaluation, export and serving need, and all they need. With
-// several agents of one kind it acts for all of them: observations, actions and
-// memory are [env, agent, ...].
+// Agent is the trained policy as evaluation, export and serving use it. With several agents of one
+// kind it acts for all of them: observations, actions and memory are [env, agent, ...].
 type Agent interface {
 	// Memory is fresh memory for n environments; empty for an agent without.
 	Memory(n int) Tree
@@ -21,8 +20,8 @@ type Agent interface {
 	Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree)
 }
 
-// NewAgent returns an agent without memory that samples by one function, or acts
-// greedily by another; action picks what it does out of their results.
+// NewAgent returns an agent without memory that samples by one function, or acts greedily by
+// another; action returns the action in their results.
 func NewAgent[A any](sample, greedy *Func[Obs, A], action func(A) Tree) Agent {
 	return Acting[Obs, A]{
 		Sample: sample, Greedy: greedy,
@@ -34,8 +33,8 @@ func NewAgent[A any](sample, greedy *Func[Obs, A], action func(A) Tree) Agent {
 // Acting is an agent that acts by graph functions.
 type Acting[I, A any] struct {
 	Sample, Greedy *Func[I, A]
-	In             func(obs Obs, memory Tree) I  // what they are given
-	Out            func(a A) (action, next Tree) // what their results are
+	In             func(obs Obs, memory Tree) I  // makes the functions' input
+	Out            func(a A) (action, next Tree) // splits their output
 	Fresh          func(n int) Tree              // memory for n environments; nil for an agent without
 }
 
@@ -84,8 +83,8 @@ func (t Team) only() Agent {
 	return t[0]
 }
 
-// Obs is what agents see of every environment. Leaves that an environment does
-// not have are absent.
+// Obs holds the observations of all environments. Leaves that an environment does not have are
+// absent.
 //
 //weft:batch ask the environments for it: Env.Obs() is the last observation
 type Obs struct {

@@ -244,9 +244,8 @@ func (t Tensor) whole(used string) {
 	}
 }
 
-// MustBeWhole stops the run if t was made of a replica's part of a batch and has no
-// rows, so that the other replicas have another one in its place. It is used as it
-// says.
+// MustBeWhole stops the run if t was computed from a replica's part of a batch and has no rows,
+// because it then differs between replicas. used says how t is used, for the error.
 func (system) MustBeWhole(t Tensor, used string) { t.whole(used) }
 
 // declared names a function as its author wrote it.

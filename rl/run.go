@@ -276,8 +276,8 @@ func (r *Run) Key(use string, at ...int) Key {
 	return k
 }
 
-// Log records a tensor under a name; what is reported is the mean of all its
-// elements and of all that an iteration logs under the name.
+// Log records a tensor under a name. The metric is the mean over all elements of all tensors that
+// an iteration logs under the name.
 //
 //weft:op log
 func (r *Run) Log(name string, x Tensor) {

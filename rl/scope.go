@@ -369,8 +369,8 @@ func (system) SaveWeights(s *Scope, st *State) {
 	}
 }
 
-// Weighted is a component of which an agent needs a part, such as environments
-// that normalise what it sees. SaveWeights puts a part of what Save puts.
+// Weighted is a component of which an agent needs a part, such as environments that normalise
+// observations. SaveWeights puts a part of the state that Save puts.
 type Weighted interface {
 	Component
 	SaveWeights(*State)
@@ -401,9 +401,8 @@ func (s *Scope) own(params []*Params) {
 	}
 }
 
-// LoadWeights takes over what an agent is made of, parameters and statistics,
-// and leaves everything else as it is: for evaluation, and for a run that starts
-// from another's weights.
+// LoadWeights loads an agent's parameters and statistics and nothing else, for evaluation, and for
+// a run that starts from another's weights.
 func (system) LoadWeights(s *Scope, st *State) error {
 	for _, name := range s.names {
 		var err error

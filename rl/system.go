@@ -27,15 +27,13 @@ func (system) Concat(parts []Tensor) Tensor { return concat(parts) }
 // Part returns rows lo to hi of a tensor.
 func (system) Part(t Tensor, lo, hi int) Tensor { return part(t, lo, hi) }
 
-// InParts returns tensors of the given shapes whose rows [bounds[i], bounds[i+1]) get
-// returns when somebody asks for them, for all tensors at once. Tensors that are not Ok
-// stay absent.
+// InParts returns tensors of the given shapes whose rows [bounds[i], bounds[i+1]) get returns on
+// first use, for all tensors at once. Tensors that are not Ok stay absent.
 func (system) InParts(like []Tensor, bounds []int, get func(part int) []Tensor) []Tensor {
 	return inPartsOf(like, bounds, get)
 }
 
-// HasLeaves reports whether values of type t are made of tensors alone, so that Leaves takes
-// them.
+// HasLeaves reports whether values of type t consist only of tensors, so that Leaves accepts them.
 func (system) HasLeaves(t reflect.Type) bool {
 	_, err := structs.Of(t)
 	return err == nil
@@ -54,9 +52,8 @@ func (system) Share(t Tensor, lo, hi int) Tensor {
 	return out
 }
 
-// Shards returns a scope for a replica that has shards [first, last) of k. It shares its run
-// with other replicas even where it has all of them: episodes are counted by whoever puts them
-// together.
+// Shards returns a scope for a replica that has shards [first, last) of k. It shares its run with
+// other replicas even if it has all shards: the owner of the run counts episodes.
 func (system) Shards(s *Scope, first, last, k int) *Scope { return s.shards(first, last, k) }
 
 // SaveSome puts the state of the components for whose names want is true.

@@ -163,8 +163,8 @@ func Read[T gotype.Supported](t Tensor) []T {
 // dtype, for reading only.
 func Flat(t Tensor) any { return t.host() }
 
-// Bytes returns a tensor's data as it lies in memory, for reading only. It stays what it
-// is for as long as the tensor is held.
+// Bytes returns a tensor's data as it lies in memory, for reading only. The bytes stay valid and
+// unchanged while the tensor is reachable.
 func (system) Bytes(t Tensor) []byte {
 	t.mustBeValue()
 	return bytesOf(t)
@@ -250,8 +250,8 @@ func Total(t Tensor) (sum float64, n int) {
 	return total.Sum(Floats(t)), t.Shape().Size()
 }
 
-// SameMemory reports whether two values share their memory, which only an
-// operation that writes into what it returned before could bring about.
+// SameMemory reports whether two values share memory. They do only if an operation wrote into a
+// result it had returned before.
 //
 //weft:op batch whole host
 func SameMemory(a, b Tensor) bool {

@@ -26,10 +26,9 @@ type changes struct {
 
 func newChanges() changes { return changes{id: rings.Add(1)} }
 
-// View is what the first rows of a ring held when the view was taken. Nothing is copied
-// then: a block is copied when it is written for the first time while there is a view.
-// A view may be read by several goroutines while the ring is written. It ends with
-// Release, or when nothing refers to it any more.
+// View is a snapshot of the first rows of a ring. Taking it copies nothing: a block is copied when
+// it is first written while a view exists. A view may be read by several goroutines while the ring
+// is written. It ends with Release, or when nothing refers to it any more.
 type View struct {
 	ring *Ring
 	size int64

@@ -216,7 +216,7 @@ func TestFinds(t *testing.T) {
 			},
 			step: func(b *twisted, x *rl.Step) { x.Obs.Legal, x.Final.Legal = x.Obs.X, x.Final.X },
 		}},
-		{"clock", "deterministic", "two runs of one seed: step 1: reward", twist{
+		{"clock", "deterministic", "two runs with the same seed differ: step 1: reward", twist{
 			step: func(b *twisted, x *rl.Step) {
 				calls++
 				b.addReward(x, func(int) float32 { return calls })
@@ -245,7 +245,7 @@ func TestFinds(t *testing.T) {
 		{"wrong share", "shard", "its spec says 25 from 1 of 50", twist{
 			spec: func(_ *twisted, s *env.Spec) { s.First = min(s.First, 1) },
 		}},
-		{"forgets", "snapshot", "loaded and gone on: step 1: reward", twist{
+		{"forgets", "snapshot", "after loading its state: step 1: reward", twist{
 			step: func(b *twisted, x *rl.Step) { b.addReward(x, func(int) float32 { return float32(b.taken) }) },
 		}},
 		{"pretends", "snapshot", "want ErrNoSnapshot", twist{
@@ -349,7 +349,7 @@ func TestOptions(t *testing.T) {
 		{"short", "final", "no episode ended", debug.Identity, []envtest.Option{envtest.Steps(5)}},
 		{"endless", "", "", debug.Identity, []envtest.Option{envtest.Steps(5), envtest.Endless()}},
 		{"wrong options", "spec", "option delay is 0", debug.Memory, []envtest.Option{envtest.With(&debug.MemoryOptions{})}},
-		{"random after all", "random", "does depend on the seed", debug.Identity, []envtest.Option{envtest.Deterministic()}},
+		{"random after all", "random", "depend on the seed", debug.Identity, []envtest.Option{envtest.Deterministic()}},
 		{"blocks", "", "", blocks(3), nil},
 	} {
 		t.Run(x.name, func(t *testing.T) { expect(t, envtest.Check(x.entry, x.opts...), x.check, x.says) })

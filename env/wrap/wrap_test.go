@@ -313,7 +313,7 @@ func TestParse(t *testing.T) {
 		{"rescale-action,clip-action", "rescale-action,clip-action", ""},
 		{"record,video=x.gif", "record=episodes.jsonl,video=x.gif", ""},
 		{"frames=4,time-limit,clip-action=3,frame-stack=x,normalize-obs=y", "", "wrapper frames=4: unknown wrapper: choose from time-limit, frame-stack"},
-		{"frames=4,time-limit", "", "wrapper time-limit: the number of steps is missing as in time-limit=4"},
+		{"frames=4,time-limit", "", "wrapper time-limit: the number of steps is missing, as in time-limit=4"},
 		{"clip-action=3", "", "it takes no value"},
 		{"frame-stack=0", "", `"0" is not a whole number above 0`},
 		{"normalize-obs=y", "", `"y" is not a number`},
@@ -343,12 +343,12 @@ func TestRefuses(t *testing.T) {
 	}{
 		{classic.CartPole, "time-limit=500", "time-limit=500: episodes end after 500 steps already"},
 		{classic.CartPole, "clip-action", "clip-action: the action space has no continuous actions"},
-		{classic.Pendulum, "clip-action,rescale-action", "rescale-action: actions have a bound that is infinite"},
-		{classic.Pendulum, "frame-stack=1", "frame-stack=1: 1 frames are no stack"},
+		{classic.Pendulum, "clip-action,rescale-action", "rescale-action: the action space has an infinite bound"},
+		{classic.Pendulum, "frame-stack=1", "frame-stack=1: a stack of 1 frames is too small"},
 		{classic.Pendulum, "normalize-obs=-1", "-1 is not a bound"},
 		{classic.Pendulum, "normalize-reward=2", "a discount of 2 is not between 0 and 1"},
-		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1: it cannot be drawn"},
-		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub cannot be given a time limit from here"},
+		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1: this environment has no drawing"},
+		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub does not support the wrapper"},
 	} {
 		_, err := env.OpenGroups(newScope(t), wrap.Entry(x.entry, parse(t, x.list), ""), 2, nil)
 		if err == nil || !strings.Contains(err.Error(), x.want) {

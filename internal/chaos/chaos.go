@@ -17,7 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 )
 
-// Options are what is broken, and how.
+// Options select the faults to inject, and how.
 type Options struct {
 	Program string   // the weft to test
 	Env     []string // further variables of its environment

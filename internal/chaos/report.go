@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// Report is what was found.
+// Report holds the results of all trials.
 type Report struct {
 	Seed    uint64  `json:"seed"`
 	Workers int     `json:"workers"`
@@ -43,7 +43,7 @@ func (t Trial) ended() string {
 	return "in the undisturbed bits"
 }
 
-// Row is what faults of a kind have come to.
+// Row sums up the faults of one kind.
 type Row struct {
 	Kind      Kind    `json:"kind"`
 	Faults    int     `json:"faults"`

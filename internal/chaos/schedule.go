@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is what is done to a cluster.
+// Kind is a kind of fault.
 type Kind string
 
 // The kinds of faults.

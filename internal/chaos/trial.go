@@ -45,9 +45,9 @@ type Injected struct {
 	Kind     Kind    `json:"kind"`
 	Recovery float64 `json:"recovery"` // seconds
 	Restart  bool    `json:"restart"`  // a new epoch began
-	// Replaced is how long it took until others had the parts of workers that an
-	// asynchronous run can spare, from the end of the fault; nil if nobody was lost whom
-	// it can, or the run ended before.
+	// Replaced is the time from the end of the fault until other workers took over the parts of
+	// lost workers that an asynchronous run can spare; nil if no such worker was lost, or the run
+	// ended before.
 	Replaced *float64 `json:"replaced,omitempty"` // seconds
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Config is what is to be checked, and for how long.
+// Config selects the check, and its length.
 type Config struct {
 	// Job is a run of the loop. Its plan is not used, nor what it keeps on disk.
 	Job   runner.Job
@@ -55,7 +55,7 @@ type Check struct {
 // ErrLong is why a loop is not checked whose iterations take too long.
 var ErrLong error = errLong{}
 
-// Verdict is what a comparison found.
+// Verdict is the result of a comparison.
 type Verdict struct {
 	// Against says what the run was compared with.
 	Against string

@@ -12,10 +12,10 @@ import (
 // soon is the time before its end at which a user's own certificate is replaced.
 const soon = 30 * 24 * time.Hour
 
-// Own returns the certificate by which the processes of one user know each other on
-// one machine, made when it is first asked for. Who listens on loopback is reached by
-// every user of the machine, and runs what it is told: only who can read this user's
-// files is to tell it anything.
+// Own returns the certificate by which the processes of one user know each other on one machine,
+// made when it is first asked for. A process that listens on loopback can be reached by every user
+// of the machine, and runs the code it is given: it accepts only callers that can read this user's
+// files.
 func Own() (*Keys, error) {
 	home, err := os.UserConfigDir()
 	if err != nil {

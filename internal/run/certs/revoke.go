@@ -66,8 +66,8 @@ func serials(dir, name string) (out []*big.Int, names []string, err error) {
 }
 
 // Revoke puts all certificates that were issued to name on the list of revoked ones, removes its
-// files from dir, and returns the list's path. Who reads the list, beside ca.crt, lets nobody in
-// with one of them.
+// files from dir, and returns the list's path. A process that reads the list, beside ca.crt,
+// refuses these certificates.
 func Revoke(dir, name string) (list string, err error) {
 	list = filepath.Join(dir, revokedFile)
 	if !named.MatchString(name) || name == authority {

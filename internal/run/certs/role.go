@@ -62,8 +62,8 @@ func list(roles []Role) string {
 	return strings.Join(names, ", ")
 }
 
-// Holder is whom a certificate was issued to. Its fields come from the certificate, whoever made
-// that.
+// Holder identifies the holder of a certificate. Its fields come from the certificate and are not
+// trusted.
 type Holder struct {
 	Name   string
 	Serial string // number of the certificate, in hexadecimal

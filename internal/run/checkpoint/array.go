@@ -26,7 +26,7 @@ type Array struct {
 	Source io.ReaderAt
 }
 
-// A File is what one checkpoint holds.
+// A File is the content of one checkpoint.
 type File struct {
 	// Meta is text to keep beside the arrays. Keys that start with "weft." are refused.
 	Meta map[string]string

@@ -49,8 +49,7 @@ func Lock(dir string) (release func(), err error) {
 // ending is how long a process that was told to end, or killed, may take to be gone.
 const ending = 3 * time.Second
 
-// LockSoon does what Lock does for who may come right after a process that was killed: it waits a
-// moment for its end.
+// LockSoon does what Lock does, but waits a moment for a previous holder that was just killed.
 func LockSoon(dir string) (release func(), err error) {
 	for limit := time.Now().Add(ending); ; time.Sleep(50 * time.Millisecond) {
 		release, err = Lock(dir)

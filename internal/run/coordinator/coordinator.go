@@ -31,7 +31,7 @@ type Planner func(ctx context.Context, config string, c plan.Cluster, shards int
 // ErrShort is why a plan cannot be made on the workers there are.
 var ErrShort = errors.New("too few workers")
 
-// Options are what a coordinator works with.
+// Options configure a coordinator.
 type Options struct {
 	Listener net.Listener
 	Address  string      // where others reach it; the listener's by default
@@ -47,7 +47,7 @@ type Options struct {
 	Brief   time.Duration // that other runs wait for the plan of one; 500 ms by default
 
 	Log   *slog.Logger // nil is none
-	Probe *Probe       // shows how it is; nil is nobody who asks
+	Probe *Probe       // serves metrics and health; nil serves none
 	// Took, if there is one, is told how long an event took to be decided and acted upon.
 	Took func(core.Event, time.Duration)
 }
@@ -89,8 +89,8 @@ type coordinator struct {
 	readers sync.WaitGroup
 }
 
-// Serve returns a coordinator until ctx is done: it waits to be the one that acts, and acts.
-// While another does, it tells who that is.
+// Serve runs a coordinator until ctx is done. It waits for leadership, and acts while it has it.
+// While another coordinator leads, it tells callers which.
 func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
 	c.gate = gate.New(c.TLS, func(text string) { c.Log.Warn(text) })

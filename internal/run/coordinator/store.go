@@ -35,7 +35,7 @@ type Term interface {
 	Resign(ctx context.Context) error
 }
 
-// Lease is what a worker is thought alive by.
+// Lease keeps a worker registered until it expires.
 type Lease interface {
 	// Renew keeps it; it fails with ErrExpired if it is over.
 	Renew(ctx context.Context) error

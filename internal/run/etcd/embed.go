@@ -15,9 +15,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 )
 
-// Embed runs an etcd in this process, on the data in dir. It listens nowhere: nobody
-// else can speak with it, so it needs no users. Whoever acted on that data before
-// is gone, since the data is locked for as long as it is used.
+// Embed runs an etcd in this process, on the data in dir. It does not listen: no other process can
+// connect, so it needs no users. An earlier process on that data is gone, since a lock is held
+// while the data is in use.
 func Embed(ctx context.Context, dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

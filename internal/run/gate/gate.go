@@ -1,6 +1,6 @@
-// Package gate decides who gets in to the gRPC servers of a cluster, and what they may call there:
-// by the role that the certificate of the caller names. It logs whom it refuses, and ends the
-// connections of those whose certificate is not good any more.
+// Package gate controls access to the gRPC servers of a cluster. The role in a caller's certificate
+// decides which methods it may call. Gate logs refused callers, and closes connections whose
+// certificate was revoked or has expired.
 package gate
 
 import (
@@ -40,13 +40,13 @@ var methods = map[string]certs.Role{
 	"/weft.Mesh/Join":       certs.Work,
 }
 
-// RoleOf returns the role that a method takes; false if nobody may call it.
+// RoleOf returns the role that a method needs; false if no caller may call it.
 func RoleOf(method string) (certs.Role, bool) {
 	r, ok := methods[method]
 	return r, ok
 }
 
-// Caller is who makes a call.
+// Caller identifies the maker of a call.
 type Caller struct {
 	certs.Holder        // of a server without TLS, which only tests have: no name, and all roles
 	Address      string // that the call came from
@@ -60,7 +60,7 @@ func (c Caller) String() string {
 	return c.Name + " at " + c.Address
 }
 
-// Of returns who makes the call of a context that a server was given.
+// Of returns the caller from a server's context.
 func Of(ctx context.Context) Caller {
 	c := Caller{Holder: certs.Holder{Roles: certs.Roles()}}
 	p, ok := peer.FromContext(ctx)
@@ -81,7 +81,7 @@ func holder(info credentials.TLSInfo) certs.Holder {
 	return certs.HolderOf(info.State.PeerCertificates[0])
 }
 
-// Gate decides for one server who may call which of its methods.
+// Gate controls access to the methods of one server.
 type Gate struct {
 	tls      *tls.Config
 	refusals refusals
@@ -142,7 +142,7 @@ func (g *Gate) allow(ctx context.Context, method string) error {
 	return nil
 }
 
-// Refused logs that somebody was refused, and why. What comes too often is counted.
+// Refused logs a refused caller and the reason. Frequent refusals are only counted.
 func (g *Gate) Refused(who Caller, why string) {
 	g.count.Add(1)
 	g.refusals.note(who, why, time.Now())

@@ -36,8 +36,8 @@ func (u *Unreached) Peer() bool { return true }
 // Unreached returns the workers that this process could not reach.
 func (u *Unreached) Unreached() []string { return u.Workers }
 
-// Refused is the error of an epoch that did not begin because another process did not let this one
-// in, or because somebody else answered in its place. It may be different the next time.
+// Refused is the error of an epoch that did not begin because another process refused this one, or
+// another process answered at its address. A retry may succeed.
 type Refused struct {
 	Worker string
 	Err    error

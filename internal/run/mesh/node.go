@@ -23,7 +23,7 @@ type Options struct {
 	// TLS is for both directions, with certificates of both sides; nil, without, is
 	// for loopback alone.
 	TLS *tls.Config
-	// Secret is what peers must know, beside any certificate.
+	// Secret is the secret that peers must present, beside any certificate.
 	Secret string
 	// Advertise is the address that others reach this node by; empty is the one that
 	// it listens on.
@@ -37,7 +37,7 @@ type Options struct {
 	Wait    time.Duration // for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
 
-	Log func(text string) // of who is refused; nil is nowhere
+	Log func(text string) // log of refused peers; nil logs nothing
 }
 
 func (o Options) withDefaults() Options {

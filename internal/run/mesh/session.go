@@ -28,8 +28,8 @@ type Group struct {
 	Device *rl.Device // that tensors arrive on
 	// Failed is called once, when the epoch cannot go on.
 	Failed func(error)
-	// Quiet, if there is one, is called with the names of the workers of which nothing was heard
-	// for half as long as makes them count as lost, whenever those change.
+	// Quiet, if not nil, is called with the names of the workers that have been silent for half the
+	// time after which they count as lost, whenever that list changes.
 	Quiet func(workers []string)
 	// Star says that replicas exchange messages with replica Hub alone. Then a process
 	// that has not this one may be lost, and another come in its place: see star.go.
@@ -293,8 +293,8 @@ func (s *Session) warn(p *peer, word frame, why wire.Piece) {
 	}
 }
 
-// Close leaves in peace: it tells the others that nothing more will come, and waits
-// until all know. So nobody sees a stream end whose other end has not said bye.
+// Close ends the session in order: it announces the end to the other processes, and blocks until
+// all have acknowledged. So no process sees a stream end without an announcement.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	s.leaving = true

@@ -1,6 +1,5 @@
-// Package observe lets those who operate a cluster look into its processes: metrics in Prometheus'
-// format, and whether a process is well and ready. What is told of is the present; nothing is kept
-// for a run that is over.
+// Package observe serves the metrics of a cluster's processes in Prometheus' format, and their
+// health and readiness. It reports the present only; metrics of a run end with it.
 package observe
 
 import (

@@ -18,7 +18,7 @@ type Assignment struct {
 	// Life is how many processes had this part in this epoch before, and were lost: only
 	// of plans that can spare them. What belongs to another life is refused as well.
 	Life int64 `json:"life,omitempty"`
-	// Config is what to train: the text of the run folder's config.yaml.
+	// Config is the run's configuration: the text of the run folder's config.yaml.
 	Config string `json:"config"`
 	// Plan is the same in every process of the epoch.
 	Plan plan.Plan `json:"plan"`
@@ -36,11 +36,11 @@ type Worker struct {
 	Name string `json:"name"`
 	Data string `json:"data"` // address of its data plane
 	Host string `json:"host"` // processes of one host may share more than a network
-	// Holder is whom its certificate was issued to: nobody else is let in in its name.
+	// Holder is the holder of its certificate: no other holder may connect under its name.
 	Holder string `json:"holder,omitempty"`
 }
 
-// Manifest is what makes a checkpoint valid once it is committed.
+// Manifest lists the files of a checkpoint; committing it makes the checkpoint valid.
 type Manifest struct {
 	Epoch  int64  `json:"epoch"` // that wrote it
 	Step   int64  `json:"step"`
@@ -52,7 +52,8 @@ type Manifest struct {
 	// Record is how many bytes of lines there are up to this checkpoint: in the epoch, as the
 	// worker says it; in the whole record once it is committed. 0 is unknown then.
 	Record int64 `json:"record,omitempty"`
-	// Place is the store that the run's is in, as who wrote the checkpoint names it.
+	// Place is the address of the store that holds the run, as the writer of the checkpoint names
+	// it.
 	Place string `json:"place,omitempty"`
 }
 
@@ -83,8 +84,8 @@ type Reporter interface {
 	Commit(ctx context.Context, m Manifest) error
 	// Progress tells where the run stands; only the newest matters. It never waits.
 	Progress(p Progress)
-	// Quiet tells which workers of the epoch the part has heard nothing of for a while, though not
-	// for long enough to take them for lost; only the newest matters. It never waits.
+	// Quiet reports the workers of the epoch that have been silent for a while, but not long enough
+	// to count as lost. Only the newest report matters. Quiet does not block.
 	Quiet(workers []string)
 	// Record hands over lines of the run's record, whole ones of its metrics file, in order.
 	Record(ctx context.Context, lines []byte) error
@@ -104,7 +105,7 @@ type Progress struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	Staleness      float64 `json:"staleness"` // mean of what was used, in versions
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
-	// Metrics are what the iteration logged, as far as there is room (Bounded).
+	// Metrics are the iteration's logged values, cut to the limit of Bounded.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Edges counts the messages between replicas since the epoch began, by the kind of edge.
 	Edges []Traffic `json:"edges,omitempty"`

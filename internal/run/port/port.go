@@ -11,8 +11,8 @@ import (
 // place cannot listen.
 const lowest, above = 15000, 30000
 
-// Lasting returns an address of loopback where nobody listens, and whose port nobody is given who
-// did not ask for it. Where all seem to be taken the kernel is to choose one.
+// Lasting returns a free loopback address whose port the kernel does not assign to other sockets by
+// itself. If all such ports are taken, it returns port 0, so that the kernel chooses.
 func Lasting() string {
 	for range 1000 {
 		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(above-lowest)))

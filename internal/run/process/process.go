@@ -22,7 +22,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Config is what a Runner needs of its process.
+// Config gives a Runner the resources of its process.
 type Config struct {
 	// Job makes the job of a configuration, the text of a run's config.yaml. How it is
 	// distributed, where it is kept and what it goes on from is the assignment's affair.
@@ -31,7 +31,7 @@ type Config struct {
 	Node *mesh.Node
 	// Store is where a run's checkpoints are kept; all processes see the same.
 	Store func(run string) (store.Store, error)
-	Place string // that they are kept at, for who resumes a run elsewhere
+	Place string // address of the store, for resuming the run on another machine
 	// Files returns the folder of a run, in which its recorders write; nil is that there are none.
 	Files func(run string) (string, error)
 	// Patience is how long the store may take over anything small; 1 min.

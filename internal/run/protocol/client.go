@@ -21,7 +21,7 @@ import (
 
 // Client speaks with the coordinator that acts, wherever that is.
 type Client struct {
-	Addresses []string      // coordinators; one that does not act knows who does
+	Addresses []string      // coordinators; a standby names the leader
 	TLS       *tls.Config   // nil is for loopback alone
 	Patience  time.Duration // for a coordinator to act; 0 is 5 s
 	// Waiting, if there is one, is told why no coordinator acts, whenever that is news.
@@ -35,9 +35,8 @@ func (c *Client) dial(address string) (*grpc.ClientConn, error) {
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 2 * time.Second}))
 }
 
-// Each calls do with a connection to each coordinator in turn, following what they say
-// about who acts, until one of them answers. It gives up when ctx is done or patience
-// is at its end.
+// Each calls do with a connection to each coordinator in turn, the leader first if a standby names
+// it, until one of them answers. It gives up when ctx is done or patience has passed.
 func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) error {
 	patience := c.Patience
 	if patience == 0 {
@@ -155,7 +154,7 @@ func (c *Client) Compact(ctx context.Context) (*Compacted, error) {
 	return invoke[Compacted](ctx, c, "Compact", &Named{Version: Version})
 }
 
-// Audit returns who asked for what, of a run or of all, the oldest first.
+// Audit returns the audit log of a run, or of all runs, the oldest entry first.
 func (c *Client) Audit(ctx context.Context, run string) ([]Deed, error) {
 	d, err := invoke[Deeds](ctx, c, "Audit", &Named{Version: Version, Run: run})
 	if err != nil {

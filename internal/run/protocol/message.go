@@ -1,6 +1,6 @@
-// Package protocol is what coordinators, workers and clients say to each other: the
-// messages, how they become bytes, and the gRPC service that carries them. A message
-// is a JSON object, which may have a tail of raw bytes.
+// Package protocol defines the messages between coordinators, workers and clients, their encoding,
+// and the gRPC service that carries them. A message is a JSON object, which may have a tail of raw
+// bytes.
 package protocol
 
 import (
@@ -33,7 +33,7 @@ type Hello struct {
 	Devices  []string    `json:"devices"`
 	Doing    *core.Doing `json:"doing,omitempty"`    // what it is still at
 	Draining bool        `json:"draining,omitempty"` // it is to leave
-	Shared   *Shared     `json:"shared,omitempty"`   // its store; nil if nobody asks whether that is shared
+	Shared   *Shared     `json:"shared,omitempty"`   // its store; nil skips the check that workers share it
 }
 
 // Shared describes a worker's store, which must be the one of all workers.
@@ -42,7 +42,7 @@ type Shared struct {
 	Mark  string `json:"mark,omitempty"` // found in it when a coordinator last asked
 }
 
-// Kind is what a message is.
+// Kind is the kind of a message.
 type Kind string
 
 // What a worker says.
@@ -83,7 +83,7 @@ type Up struct {
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
-	Quiet    []string       `json:"quiet,omitempty"`  // of a beat: workers that the part has heard nothing of for a while
+	Quiet    []string       `json:"quiet,omitempty"`  // of a heartbeat: workers that have been silent for the part for a while
 	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines; of a part that is done, where they end
 	Text     string         `json:"text,omitempty"`   // note or error
 	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
@@ -138,7 +138,7 @@ type Compacted struct {
 	After  int64 `json:"after"`
 }
 
-// Deed is something that somebody asked a coordinator for.
+// Deed is an entry of the audit log: one request to a coordinator.
 type Deed struct {
 	Time    time.Time `json:"time"`
 	Who     string    `json:"who,omitempty"` // name in the caller's certificate
@@ -155,7 +155,7 @@ type Deeds struct {
 	All []Deed `json:"all"`
 }
 
-// Status is what a coordinator knows.
+// Status is a coordinator's report of its runs and workers.
 type Status struct {
 	Coordinator string        `json:"coordinator"` // its address
 	Workers     []core.Worker `json:"workers"`

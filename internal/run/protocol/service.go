@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/gate"
 )
 
-// Server is what a coordinator offers.
+// Server is the interface of a coordinator.
 type Server interface {
 	// Join is a worker's connection, for as long as it lasts.
 	Join(Session) error
@@ -27,7 +27,7 @@ type Server interface {
 	Delete(context.Context, *Named) (*OK, error)
 	// Compact gives disk space back that the coordinator's state does not need any more.
 	Compact(context.Context, *Named) (*Compacted, error)
-	// Audit tells who asked for what.
+	// Audit returns the audit log.
 	Audit(context.Context, *Named) (*Deeds, error)
 	// Watch sends a run whenever it has changed, until it is over.
 	Watch(*Named, Sender[core.Run]) error
@@ -113,11 +113,11 @@ func answers[A any](do func(Server, *Named, Sender[A]) error) grpc.StreamHandler
 	}
 }
 
-// Caller returns who makes a call, or has a session, by its context.
+// Caller returns the caller from the context of a call or session.
 func Caller(ctx context.Context) gate.Caller { return gate.Of(ctx) }
 
-// NewServer returns a gRPC server for s, with a gate that decides who may call what. Who is slow
-// to introduce himself, or silent, is hung up on.
+// NewServer returns a gRPC server for s, with a gate that controls access. It closes connections
+// that are slow to introduce themselves, or silent.
 func NewServer(s Server, who *gate.Gate, more ...grpc.ServerOption) *grpc.Server {
 	options := append(append(who.Options(), more...),
 		grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(maxUp), grpc.MaxSendMsgSize(MaxMessage),

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Figures are what one replica has seen of its edges since the run began.
+// Figures count one replica's use of its edges since the run began.
 type Figures struct {
 	Group string
 	Rank  int

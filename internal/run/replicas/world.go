@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Config is what a world is made of.
+// Config describes a world.
 type Config struct {
 	// Root is the scope that the replicas' are shards of; the plain loop's own.
 	Root *rl.Scope

@@ -12,8 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Part is what is different about a run that several processes carry out, for one
-// of them.
+// Part holds the differences of a run on several processes, for one of them.
 type Part struct {
 	// Here says which replicas are this process's.
 	Here func(plan.Replica) bool
@@ -25,7 +24,7 @@ type Part struct {
 	// Life is how many processes had this part before and were lost.
 	Life  int64
 	Vault Vault        // keeps checkpoints, in place of a folder
-	Sink  metrics.Sink // takes metrics, in place of files; nil where nobody decides
+	Sink  metrics.Sink // receives metrics, instead of files; nil in a process that does not decide
 }
 
 // Vault is where checkpoints are kept. A checkpoint.Dir is one.

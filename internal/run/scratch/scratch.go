@@ -28,9 +28,8 @@ const (
 	gone = "weft-gone-"
 )
 
-// New makes a folder under the system's for temporary files, whose name begins with a
-// prefix, and removes those of the same prefix that nobody holds any more. It is this
-// user's alone.
+// New makes a folder under the system's for temporary files, whose name begins with a prefix, and
+// removes folders with the same prefix whose process is gone. Only this user can access it.
 func New(prefix string) (*Folder, error) {
 	Sweep(prefix)
 	path, err := os.MkdirTemp("", unheld)

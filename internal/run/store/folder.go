@@ -117,7 +117,7 @@ func (f folder) Get(_ context.Context, name string) (io.ReadCloser, int64, error
 	return file, info.Size(), nil
 }
 
-// List leaves out what nobody finished to write.
+// List leaves out unfinished files.
 func (f folder) List(context.Context) (names []string, err error) {
 	err = filepath.WalkDir(string(f), func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

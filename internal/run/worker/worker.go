@@ -22,7 +22,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
-// Options are what a worker is and has.
+// Options describe a worker and its resources.
 type Options struct {
 	Coordinators []string // addresses; one is enough
 	TLS          *tls.Config
@@ -33,7 +33,7 @@ type Options struct {
 	Devices      []string
 	Binary       string // hash of the program
 	Runner       part.Runner
-	Shared       *Shared // its store; nil if nobody is to check that it is shared
+	Shared       *Shared // its store; nil skips the check that workers share it
 
 	Beat    time.Duration // between signs of life; 250 ms by default
 	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
@@ -50,7 +50,7 @@ type Options struct {
 	Patience time.Duration
 
 	Log   *slog.Logger // nil is none
-	Probe *Probe       // shows how it is; nil is nobody who asks
+	Probe *Probe       // serves metrics and health; nil serves none
 }
 
 func (o Options) withDefaults() Options {

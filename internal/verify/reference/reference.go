@@ -1,7 +1,6 @@
-// Package reference is what replicated learners must compute: k plain loops, each
-// on its own environments, that meet at gradients and where an operation needs all
-// rows. It knows nothing of graphs, plans, programs or edges, so that a test can
-// compare these with it.
+// Package reference computes the expected result of replicated learners: k plain loops, each on its
+// own environments, that synchronise at gradients and where an operation needs all rows. It knows
+// nothing of graphs, plans, programs or edges, so that a test can compare these with it.
 package reference
 
 import (

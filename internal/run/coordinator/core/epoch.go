@@ -183,7 +183,7 @@ func (e PartFailed) happen(c *Core) {
 	}
 }
 
-// String returns the failure, with who failed.
+// String returns the failure, with the worker that failed.
 func (e PartFailed) String() string { return fmt.Sprintf("worker %s: %s", e.Worker, e.Error) }
 
 // cause returns the run whose epoch has just ended, if this may be the reason: peers of a

@@ -19,7 +19,7 @@ type (
 		Name    string
 		Session int64
 	}
-	// Silent is a worker that nothing was heard of for too long.
+	// Silent reports a worker whose heartbeats have been missing for too long.
 	Silent struct {
 		Name    string
 		Session int64
@@ -41,7 +41,7 @@ type (
 		Split bool // then its environments may be split anew
 		Lost  bool // then it goes on although lines of its record are lost
 		Anew  bool // it is another run than the one that had its name, which left nothing
-		// Secret is one that nobody can guess, for a run that has none.
+		// Secret is a random secret, for a run that has none yet.
 		Secret string
 	}
 	// DeleteAsked is a run that is over and to be forgotten.
@@ -108,8 +108,9 @@ type (
 		From
 		Progress part.Progress
 	}
-	// Quiet is a part that has heard nothing of some workers of its epoch for a while. They do not
-	// count as lost yet. Without any, the part hears all of them again.
+	// Quiet reports that a part has received nothing from some workers of its epoch for a while.
+	// They do not count as lost yet. An empty list means that the part receives from all of them
+	// again.
 	Quiet struct {
 		From
 		Workers []string
@@ -123,7 +124,8 @@ type (
 		Epoch int64
 		Why   string
 	}
-	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
+	// Loaded carries the state that an earlier coordinator left, and the workers whose leases have
+	// not expired.
 	Loaded struct {
 		Runs  []Run
 		Alive []string
@@ -152,7 +154,7 @@ type From struct {
 	Life    int64
 }
 
-// Doing is what a worker says that it is at.
+// Doing is a worker's own report of its current part.
 type Doing struct {
 	Run      string        `json:"run"`
 	Epoch    int64         `json:"epoch"`

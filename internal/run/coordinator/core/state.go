@@ -17,8 +17,8 @@ type State struct {
 	Runs    []Run    `json:"runs"`    // in the order they were submitted
 	Asking  *Asking  `json:"asking,omitempty"`
 	Asked   int64    `json:"asked"` // number of the last question to the planner
-	// Members counts changes of who is free, so that the planner is not asked the same
-	// again and again.
+	// Members counts changes of the set of free workers, so that the planner is not asked the same
+	// question again.
 	Members int64   `json:"members"`
 	Links   []Link  `json:"links,omitempty"` // connections of which something bad is known
 	Unfit   []Unfit `json:"unfit,omitempty"` // workers, likewise
@@ -39,7 +39,7 @@ type Worker struct {
 	Memory   int64    `json:"memory,omitempty"`
 	Devices  []string `json:"devices"`
 	Binary   string   `json:"binary,omitempty"`   // hash of its program
-	Silent   bool     `json:"silent,omitempty"`   // connected, but nothing is heard of it
+	Silent   bool     `json:"silent,omitempty"`   // connected, but silent
 	Draining bool     `json:"draining,omitempty"` // it is to leave: no run is planned on it
 	// Dismissed says that it was told that it may leave.
 	Dismissed bool   `json:"dismissed,omitempty"`
@@ -113,10 +113,10 @@ type Run struct {
 // Member is a worker's part in an epoch.
 type Member struct {
 	Name    string `json:"name"`
-	Session int64  `json:"session"`          // 0: a new coordinator has not heard of it yet
-	Holder  string `json:"holder,omitempty"` // of its certificate: nobody else may say that it has the part
+	Session int64  `json:"session"`          // 0: the worker has not reported to a new coordinator yet
+	Holder  string `json:"holder,omitempty"` // of its certificate: no other holder may claim the part
 	Life    int64  `json:"life,omitempty"`   // how many had the part in this epoch before
-	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
+	Vacant  bool   `json:"vacant,omitempty"` // no worker has it: the named one was the last
 	Ready   bool   `json:"ready,omitempty"`
 	Done    bool   `json:"done,omitempty"`
 	// Fault is the failure of its own that the one before it ended with, and Faults how
@@ -126,9 +126,10 @@ type Member struct {
 	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
 	// It is of this coordinator alone.
 	Until int64 `json:"until,omitempty"`
-	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
+	After int64 `json:"after,omitempty"` // tick before which a vacant part is not assigned; likewise
 	Begun int64 `json:"begun,omitempty"` // tick at which it was ready; likewise
-	// Quiet are members of which it hears nothing, though it is heard itself; likewise.
+	// Quiet are the members from which it receives nothing, although it is not silent itself;
+	// likewise.
 	Quiet []string `json:"quiet,omitempty"`
 }
 

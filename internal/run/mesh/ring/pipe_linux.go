@@ -55,7 +55,7 @@ func Offer(conn *net.UnixConn) (*Pipe, error) {
 	return nil, fmt.Errorf("shared memory: %w", err)
 }
 
-// Take takes the end that somebody offers.
+// Take opens the end of a pipe that a peer offers.
 func Take(conn *net.UnixConn) (*Pipe, error) {
 	fds, err := receive(conn)
 	if err == nil {
@@ -313,7 +313,7 @@ func (p *Pipe) OtherBusy() bool {
 	return p.mem != nil && !p.gone.Load() && p.in.busy.Load() == 1
 }
 
-// Close ends the pipe for both sides, and waits until nobody uses it here.
+// Close ends the pipe for both sides, and blocks until no goroutine of this process uses it.
 func (p *Pipe) Close() (err error) {
 	p.closing.Do(func() {
 		p.leave()

@@ -19,7 +19,7 @@ func Probe() error { return errors.ErrUnsupported }
 // Offer makes a pipe where there can be one.
 func Offer(*net.UnixConn) (*Pipe, error) { return nil, errors.ErrUnsupported }
 
-// Take takes the end that somebody offers.
+// Take opens the end of a pipe that a peer offers.
 func Take(*net.UnixConn) (*Pipe, error) { return nil, errors.ErrUnsupported }
 
 func (*Pipe) Read([]byte) (int, error)  { return 0, errors.ErrUnsupported }

@@ -38,8 +38,8 @@ const (
 	line = 64
 )
 
-// Piece is a part of a message's bytes. What has an owner is the memory of a tensor,
-// and stays what it is while somebody holds the owner; the rest is the encoder's.
+// Piece is a part of a message's bytes. A piece with an owner is the memory of a tensor, and is
+// unchanged while the owner is referenced; the others are the encoder's memory.
 type Piece struct {
 	Bytes []byte
 	Owner any
@@ -143,9 +143,8 @@ func Memory(n int) []byte {
 	return all[skip : skip+n : skip+n]
 }
 
-// Decode reads a message that came as data, best in what Memory gave; they become the
-// memory of its tensors. Its Value is an edge.Encoded, whose tensors are on dev once
-// somebody asks for it.
+// Decode reads a message from data, preferably memory that Memory returned; data becomes the memory
+// of its tensors. Its Value is an edge.Encoded, whose tensors are copied to dev on first use.
 func Decode(data []byte, dev *rl.Device) (m edge.Message, err error) {
 	if len(data) < prefix {
 		return m, malformed("%d bytes", len(data))

@@ -79,8 +79,7 @@ func (b *bucket) Put(ctx context.Context, name string, r io.Reader, size int64) 
 	return b.named(name, err)
 }
 
-// Sweep removes the parts of objects that nobody finished to send. A server that knows
-// no parts has none.
+// Sweep removes the parts of unfinished uploads. A server without multipart uploads has none.
 func (b *bucket) Sweep(ctx context.Context, of func(object string) bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
