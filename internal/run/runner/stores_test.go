@@ -135,9 +135,9 @@ func TestStoresMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	j := replaying(t, "buffer=20000", "learning_starts=20000", "train_every=50")
-	j.Steps = 16_000
-	const frames = 16_000 * 4 * glimmers
+	j := replaying(t, "buffer=10000", "learning_starts=10000", "train_every=50")
+	j.Steps = 8000
+	const frames = 8000 * 4 * glimmers
 	before := heap()
 	s, err := Prepare(j)
 	if err != nil {
