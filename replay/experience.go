@@ -34,6 +34,18 @@ func (e Experience) Options() Options {
 	return Options{NStep: e.NStep, Discount: e.Gamma, Ratio: ratio}
 }
 
+// Random returns 1 until learning starts, while actions are taken at random, and 0 from then on. It
+// is for a graph function that takes either action: a branch of the loop would be decided by steps
+// that asynchronous replicas count apart.
+//
+//weft:pure
+func (e Experience) Random(steps int64) float64 {
+	if steps < e.LearningStarts {
+		return 1
+	}
+	return 0
+}
+
 // Transition is one step of every environment. Next is the state it led to, before any reset.
 type Transition struct {
 	Obs        rl.Obs

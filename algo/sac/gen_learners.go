@@ -24,62 +24,56 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:57"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:57"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:111"},
-		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 19, Pos: "sac.go:120"},
-		learnersH:        {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 22, Pos: "sac.go:123"},
-		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 29, Pos: "sac.go:134"},
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:54"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:54"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:110"},
+		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:119"},
+		learnersH:        {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:122"},
+		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 28, Pos: "sac.go:133"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (sac.go:34) for the fragments
+// trainLearnersLearner is (*Trainer).Train (sac.go:35) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()            // sac.go:48
-		for i := range t.TrainEvery { // sac.go:49
-			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:51
-				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:52
-				action = random                                     // sac.go:52
-			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:54
-				action = act                               // sac.go:54
-			}
-			out := t.Env.Step(action) // sac.go:56
-			// sac.go:57
+	for run.Next() { // sac.go:36
+		obs := t.Env.Obs()                         // sac.go:49
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:50
+		for i := range t.TrainEvery {              // sac.go:51
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:52
+			out := t.Env.Step(action)                                    // sac.go:53
+			// sac.go:54
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // sac.go:58
+			obs = out.Obs // sac.go:55
 		}
-		obs2 := obs                          // sac.go:60
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:65
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // sac.go:66
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:110
-				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:111
-				run.Log("loss/critics", m.Loss)                                                             // sac.go:112
-				run.Log("q", m.Q)                                                                           // sac.go:113
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:68
-					for d := range t.Delay { // sac.go:69
-						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:118
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:119
-						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:120
-						if t.Learner.Auto {                                                    // sac.go:121
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:122
-							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:123
-							run.Log("temperature", alpha)                                // sac.go:124
+		obs2 := obs                          // sac.go:57
+		if run.Steps() >= t.LearningStarts { // sac.go:38
+			for u := range t.Updates { // sac.go:62
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // sac.go:63
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:109
+				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:110
+				run.Log("loss/critics", m.Loss)                                                             // sac.go:111
+				run.Log("q", m.Q)                                                                           // sac.go:112
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:65
+					for d := range t.Delay { // sac.go:66
+						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:117
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:118
+						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:119
+						if t.Learner.Auto {                                                    // sac.go:120
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:121
+							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:122
+							run.Log("temperature", alpha)                                // sac.go:123
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:126
-						run.Log("entropy", m2.Entropy)  // sac.go:127
+						run.Log("loss/policy", m2.Loss) // sac.go:125
+						run.Log("entropy", m2.Entropy)  // sac.go:126
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:73
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:70
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:133
-			features := t.Learner.features.Call(rl.Key{}, obs2)                  // sac.go:134
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // sac.go:134
+		if t.Learner.NormalizeObs { // sac.go:132
+			features := t.Learner.features.Call(rl.Key{}, obs2)                  // sac.go:133
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // sac.go:133
 		}
 	}
 	return run.Err()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -46,13 +47,9 @@ func (t *Trainer) Train(run *rl.Run) error {
 // returns what was observed last.
 func (t *Trainer) Collect(run *rl.Run) rl.Obs {
 	obs := t.Env.Obs()
+	random := rl.Scalar(t.Random(run.Steps()))
 	for i := range t.TrainEvery {
-		var action rl.Tree
-		if run.Steps() < t.LearningStarts {
-			action = t.Actor.Random(run.Key("random", i), obs)
-		} else {
-			action = t.Actor.Act(run.Key("act", i), obs)
-		}
+		action := t.Actor.Act(run.Key("act", i), ActIn{obs, random})
 		out := t.Env.Step(action)
 		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
 		obs = out.Obs
@@ -75,6 +72,11 @@ func (t *Trainer) Learn(run *rl.Run) {
 }
 
 type (
+	// ActIn is an observation, and 1 if any action is to be taken, 0 if the policy's.
+	ActIn struct {
+		Obs    rl.Obs
+		Random rl.Tensor
+	}
 	// Transition is one step of every environment.
 	Transition replay.Transition
 	// Judged reports an update of the critics, by row.
@@ -85,13 +87,10 @@ type (
 )
 
 // Actor chooses actions.
-type Actor struct{ act, greedy, random *rl.Func[rl.Obs, rl.Tree] }
+type Actor struct{ act, greedy *rl.Func[ActIn, rl.Tree] }
 
-// Act samples an action for every environment.
-func (a *Actor) Act(k rl.Key, obs rl.Obs) rl.Tree { return a.act.Call(k, obs) }
-
-// Random returns any action for every environment.
-func (a *Actor) Random(k rl.Key, obs rl.Obs) rl.Tree { return a.random.Call(k, obs) }
+// Act samples an action of the policy for every environment, or returns any action.
+func (a *Actor) Act(k rl.Key, in ActIn) rl.Tree { return a.act.Call(k, in) }
 
 // Learner improves the weights.
 type Learner struct {
@@ -137,7 +136,11 @@ func (l *Learner) Observe(obs rl.Obs) {
 
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent {
-	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a rl.Tree) rl.Tree { return a })
+	return rl.Acting[ActIn, rl.Tree]{
+		Sample: t.Actor.act, Greedy: t.Actor.greedy,
+		In:  func(obs rl.Obs, _ rl.Tree) ActIn { return ActIn{obs, rl.Scalar(0)} },
+		Out: func(a rl.Tree) (action, next rl.Tree) { return a, rl.Tree{} },
+	}
 }
 
 // Config is SAC's settings. The defaults are those that MuJoCo's tasks are published with.
@@ -207,7 +210,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		Config: *c,
 		Env:    e,
 		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, c.Options()),
-		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy), rl.NewFunc(s, "random", n.random)},
+		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy)},
 		Learner: &Learner{
 			Config: *c, fast: n.fast, slow: n.slow,
 			judge:   rl.NewLoss(s, "judge", n.judge, n.fast),
@@ -271,16 +274,16 @@ func (n *net) logAlpha(c *rl.Ctx, sc *model.Scope) *Node {
 	return Squeeze(nn.Param(c, sc, "log", nn.Fill(math.Log(n.Alpha)), 1), 0)
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.policy(c, c.Scope(n.pi), n.seen(c, obs)).Sample(c, "action")
+// act samples actions of the policy, or of all actions alike.
+func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
+	sampled := n.policy(c, c.Scope(n.pi), n.seen(c, in.Obs)).Sample(c, "action").Leaf("").Node()
+	any := n.head.Uniform(c, "any", sampled.Shape().Dimensions[0], in.Obs.Legal).Leaf("").Node()
+	random := BroadcastToDims(GreaterThan(in.Random.Node(), ScalarZero(c.Graph(), dtypes.Float32)), sampled.Shape().Dimensions...)
+	return rl.One(rl.Wrap(Where(random, any, sampled)))
 }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.policy(c, c.Scope(n.pi), n.seen(c, obs)).Mode()
-}
-
-func (n *net) random(c *rl.Ctx, obs rl.Obs) rl.Tree {
-	return n.head.Uniform(c, "action", obs.X.At(0).Node().Shape().Dimensions[0], obs.Legal)
+func (n *net) greedy(c *rl.Ctx, in ActIn) rl.Tree {
+	return n.policy(c, c.Scope(n.pi), n.seen(c, in.Obs)).Mode()
 }
 
 // worth returns what states are worth to the policy by critics, its entropy included, and the

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
@@ -112,7 +113,7 @@ func TestUntrained(t *testing.T) {
 			t.Fatalf("the mode of an untrained policy is %g", a)
 		}
 	}
-	drawn := rl.Read[float32](x.Actor.Random(rl.NewKey(7), obs).Leaf(""))
+	drawn := rl.Read[float32](x.Actor.Act(rl.NewKey(7), sac.ActIn{Obs: obs, Random: rl.Scalar(1)}).Leaf(""))
 	quarters := [4]int{}
 	for _, a := range drawn {
 		quarters[min(3, int((a+1)*2))]++
@@ -131,6 +132,18 @@ func TestRefused(t *testing.T) {
 	job := app.Job{Algorithm: sac.Algorithm, Env: debug.Agents, Steps: 64}
 	if _, err := app.Train(t.Context(), job); err == nil || !strings.Contains(err.Error(), "agents") {
 		t.Errorf("several agents: got %v", err)
+	}
+}
+
+// TestAsync: collectors that wait for nobody see learning start at another time than the learner,
+// and the policy is learnt all the same.
+func TestAsync(t *testing.T) {
+	got := algotest.Greedy(t, app.Job{
+		Algorithm: sac.Algorithm, Env: debug.IdentityContinuous, Set: fast(), Steps: 16_000,
+		Deployment: plan.Deployment{Policy: "single-learner-coarse", Workers: 4, Async: true},
+	})
+	if got < 15 {
+		t.Errorf("greedy return %.2f, want 15", got)
 	}
 }
 

@@ -155,14 +155,6 @@ type Config struct {
 	nn.Layers `defaults:"hidden=256,256 activation=relu"`
 }
 
-// Random returns 1 until so many steps were taken that learning starts, and 0 from then on.
-func (c Config) Random(steps int64) float64 {
-	if steps < c.LearningStarts {
-		return 1
-	}
-	return 0
-}
-
 // DDPGConfig is DDPG's settings: TD3's with one critic, no delay and no noise in the targets. The
 // defaults are Tianshou's.
 type DDPGConfig struct {
