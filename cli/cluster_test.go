@@ -314,7 +314,7 @@ func TestClusterUsage(t *testing.T) {
 		{"train ppo --processes 2 --policy single-learner-coarse --workers 3", "--workers: 3 are more than the 2 processes of --processes: take --processes 3"},
 		{"train ppo --processes 2", "--processes: policy plain is one process: take --processes 1, or name the policy that is to share the work out"},
 		{"train ppo --processes 2 --policy gpu-only", "--processes: policy gpu-only is one process"},
-		{"train ppo --processes 2 --seeds 2", "--seeds: in a cluster"},
+		{"train ppo --processes 2 --seeds 2", "--seeds: a cluster trains one seed a run"},
 		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers needs --cluster"},
 		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers needs --cluster"},
 		{"train ppo --cluster 127.0.0.1:1 --policy single-learner-coarse --workers 4 --max-workers 3", "--max-workers: 3 is less than the 4 workers"},
@@ -376,7 +376,7 @@ func TestClusterResume(t *testing.T) {
 	contains(t, do(t, 2, "resume", "mine", "--cluster", at, "--steps", "8").errors, "--steps: 8 is less than the")
 	contains(t, do(t, 2, "resume", "mine", "--cluster", "10.0.0.1:1").errors, "on any address but loopback")
 	contains(t, do(t, 2, "resume", "mine", "--cluster", at, "--processes", "2").errors, "--cluster and --processes")
-	contains(t, do(t, 2, "resume", "mine", "--store", "x").errors, "--store: it is for --processes")
+	contains(t, do(t, 2, "resume", "mine", "--store", "x").errors, "--store needs --processes")
 
 	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--data", "other", "--json")
 	var e struct{ Address string }

@@ -30,7 +30,7 @@ func TestClusterDetach(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	contains(t, do(t, 0, "logs", "mine", "--follow", "--cluster", at).out, "done after 1280 steps")
-	contains(t, do(t, 2, tiny("--detach")...).errors, "--detach: it is for --cluster")
+	contains(t, do(t, 2, tiny("--detach")...).errors, "--detach needs --cluster")
 }
 
 // TestClusterDrain has the only worker of a run leave. The run is saved where it stands, waits, and

@@ -70,7 +70,7 @@ func TestPlanMistakes(t *testing.T) {
 		{"--policy singel-learner-coarse --set gama=1 --no-fuse most", []string{"did you mean", `"gama"`, `no fusion "most"`}},
 		{"--policy single-learner-coarse --workers 5", []string{"5 replicas for 4 environments"}},
 		{"--policy environments", []string{"no family of agents"}},
-		{"--policy gpu-only --workers 2", []string{"--workers: is a single device cpu", "xla:cpu or cuda"}},
+		{"--policy gpu-only --workers 2", []string{"--workers: cpu is a single device", "xla:cpu or cuda"}},
 		{"--policy single-learner-fine --device xla:cpu:0-1", []string{"xla:cpu:0-1 is 2 devices", "--policy gpu-only"}},
 		{"--device cuda:0-3", []string{"cuda:0-3 is 4 devices", "--policy gpu-only"}},
 		{"--policy gpu-only --device xla:cpu:0-1 --workers 2", []string{"xla:cpu:0-1 is 2 devices already"}},

@@ -72,7 +72,7 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%d from %s on are %q (%v), of which there are %d; want %s", c.n, c.name, got, err, device.Count(got), c.want)
 		}
 	}
-	for name, want := range map[string]string{"cpu": "is a single device cpu", "cuda:0-1": "2 devices already", "gpu": "unknown device"} {
+	for name, want := range map[string]string{"cpu": "cpu is a single device", "cuda:0-1": "2 devices already", "gpu": "unknown device"} {
 		if got, err := device.Several(name, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("two from %s on are %q (%v)", name, got, err)
 		}
