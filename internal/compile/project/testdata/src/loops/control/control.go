@@ -65,8 +65,8 @@ func (t *Trainer) Train(run *rl.Run) error {
 			t.Slow.Params.Blend(t.Net.Params, .5)
 		}
 		switch {
-		case run.Iter() > 5:
-		case t.Replay.Ready(5 * t.Batch):
+		case run.Iter() > 10:
+		case t.Replay.Ready(4 * t.Batch):
 			run.Log("full", act.Value)
 		default:
 			run.Log("filling", act.Value)
