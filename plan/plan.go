@@ -83,6 +83,11 @@ type Edge struct {
 	// Batched is true when the sender keeps what the rounds of a loop send, and sends it in one
 	// message behind the loop.
 	Batched bool `json:"batched,omitempty"`
+	// Under is the node of a condition on the run's counters, or on what the receiver made, under
+	// which the edge is used, or 0: replicas of an asynchronous run may see the condition otherwise
+	// than the receiver does. Lasting is true if it holds again and again once it holds.
+	Under   int  `json:"under,omitempty"`
+	Lasting bool `json:"lasting,omitempty"`
 	// Local is true when no replica has to leave its worker for it.
 	Local bool `json:"local,omitempty"`
 	// Bytes and Calls are of one iteration, over all replicas, where they were

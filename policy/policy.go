@@ -196,6 +196,9 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	if p.Async == Never {
 		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
 	}
+	if err := meeting(on.Graph, out.Owner, on.Crossings[out.Grouping.Name]); err != nil {
+		return fmt.Errorf("policy %s: %w", p.Name, err)
+	}
 	out.Staleness, out.Producers = d.Staleness, d.Producers
 	if d.SamplesPerInsert > 0 {
 		if d.Producers > 0 {
@@ -205,6 +208,24 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	}
 	if out.Staleness == 0 {
 		out.Staleness = patience(on.Graph, out)
+	}
+	return nil
+}
+
+// meeting finds edges of an asynchronous plan that the owner may wait for in vain: those under a
+// condition that its producers see otherwise. If all of them are under one condition, whatever
+// arrives is of the same place of the loop; then it is enough that something arrives again and
+// again.
+func meeting(g *fdg.Graph, owner string, edges []plan.Edge) error {
+	edges = slices.DeleteFunc(slices.Clone(edges), func(e plan.Edge) bool {
+		return e.To != owner || e.From == owner || e.Log || e.Operator == fdg.Broadcast
+	})
+	for _, e := range edges {
+		other := func(o plan.Edge) bool { return o.Under != e.Under }
+		if e.Under > 0 && (!e.Lasting || slices.ContainsFunc(edges, other)) {
+			return fmt.Errorf("%s (%s) is sent under the condition at %s, which asynchronous replicas and the receiver decide by counts of their own: give the number to a graph function by rl.Scalar and choose there, or leave --async out",
+				e.Name, e.Pos, g.Nodes[e.Under].Pos)
+		}
 	}
 	return nil
 }

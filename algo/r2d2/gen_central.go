@@ -29,12 +29,12 @@ var genCentral = edge.Grouping{
 	Edges: []plan.Edge{
 		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "r2d2.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
 		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
-		centralReady:    {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:39"},
-		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:127", Given: true},
-		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:128"},
-		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67"},
-		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67"},
-		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 24, Pos: "r2d2.go:71"},
+		centralReady:    {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:39", Under: 11, Lasting: true},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:127", Given: true, Under: 11},
+		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:128", Under: 11},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
+		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 24, Pos: "r2d2.go:71", Under: 11},
 	},
 }
 

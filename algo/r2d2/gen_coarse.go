@@ -30,7 +30,7 @@ var genCoarse = edge.Grouping{
 		coarseAct:     {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration", Node: 5, Pos: "r2d2.go:115", Batched: true},
 		coarseOut:     {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "r2d2.go:52", Batched: true},
 		coarseMemory2: {Name: "memory#2", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "r2d2.go:54", Batched: true},
-		coarseQ:       {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:128"},
+		coarseQ:       {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:128", Under: 11, Lasting: true},
 	},
 }
 

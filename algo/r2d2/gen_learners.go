@@ -25,9 +25,9 @@ var genLearners = edge.Grouping{
 	Edges: []plan.Edge{
 		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "r2d2.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
 		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:128"},
-		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67"},
-		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:128", Under: 11},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
 	},
 }
 

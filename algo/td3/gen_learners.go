@@ -25,8 +25,8 @@ var genLearners = edge.Grouping{
 	Edges: []plan.Edge{
 		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "td3.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
 		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "td3.go:52"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "td3.go:106"},
-		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "td3.go:114"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "td3.go:106", Under: 7, Lasting: true},
+		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "td3.go:114", Under: 7},
 		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 22, Pos: "td3.go:128"},
 	},
 }

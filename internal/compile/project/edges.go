@@ -34,8 +34,12 @@ type edgeRow struct {
 // edges lists what crosses, in program order; every program refers to this list.
 func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	f.listEdges(f.tree.Body, fdg.Freq{}, &rows)
-	names := map[string]int{}
+	names, under := map[string]int{}, f.conditions()
 	for i, r := range rows {
+		if c := under[r.point]; c.on&(counters|madeBy(r.to)) != 0 {
+			r.Under, _ = f.src.Node(c.at)
+			r.Lasting = c.lasting
+		}
 		if names[r.Name]++; names[r.Name] > 1 { // a run knows edges by their names
 			r.Name = fmt.Sprintf("%s#%d", r.Name, names[r.Name])
 		}

@@ -177,6 +177,12 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 			if r.Batched {
 				b.WriteString(", Batched: true")
 			}
+			if r.Under > 0 {
+				fmt.Fprintf(b, ", Under: %d", r.Under)
+			}
+			if r.Lasting {
+				b.WriteString(", Lasting: true")
+			}
 			b.WriteString("},\n")
 		}
 		b.WriteString("},\n")

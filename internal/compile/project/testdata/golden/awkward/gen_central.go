@@ -32,12 +32,12 @@ var genCentral = edge.Grouping{
 		centralMBatch: {Name: "m.batch", Operator: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "awkward.go:112"},
 		centralTotal:  {Name: "total", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 13, Pos: "awkward.go:115"},
 		centralMMean:  {Name: "m.mean", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration", Node: 14, Pos: "awkward.go:115"},
-		centralSAdv:   {Name: "s.Adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 22, Pos: "awkward.go:127"},
+		centralSAdv:   {Name: "s.Adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 22, Pos: "awkward.go:127", Under: 17},
 		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x rounds ?", Node: 23, Pos: "awkward.go:129", Given: true},
-		centralNet:    {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x rounds ?", Node: 24, Pos: "awkward.go:130"},
-		centralLoss:   {Name: "loss", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds", Node: 29, Pos: "awkward.go:71"},
+		centralNet:    {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x rounds ?", Node: 24, Pos: "awkward.go:130", Under: 17},
+		centralLoss:   {Name: "loss", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds", Node: 29, Pos: "awkward.go:71", Under: 17},
 		centralValue:  {Name: "value", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration x rounds", Node: 30, Pos: "awkward.go:71"},
-		centralSlow:   {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 43, Pos: "awkward.go:89"},
+		centralSlow:   {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 43, Pos: "awkward.go:89", Under: 42},
 	},
 }
 

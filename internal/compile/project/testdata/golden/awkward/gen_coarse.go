@@ -29,7 +29,7 @@ var genCoarse = edge.Grouping{
 		coarseTotal:  {Name: "total", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "awkward.go:114"},
 		coarseTotal2: {Name: "total#2", Operator: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Often: "iteration", Node: 31, Pos: "awkward.go:71"},
 		coarseNet:    {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 24, Pos: "awkward.go:130"},
-		coarseSlow:   {Name: "slow", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 43, Pos: "awkward.go:89"},
+		coarseSlow:   {Name: "slow", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 43, Pos: "awkward.go:89", Under: 42},
 	},
 }
 

@@ -30,8 +30,8 @@ var genFine = edge.Grouping{
 		fineAct:   {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "awkward.go:102"},
 		fineOut:   {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "awkward.go:103"},
 		fineTotal: {Name: "total", Operator: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Often: "iteration", Node: 31, Pos: "awkward.go:71"},
-		fineA:     {Name: "a", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x extra", Node: 37, Pos: "awkward.go:82"},
-		fineOut2:  {Name: "out#2", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x extra", Node: 38, Pos: "awkward.go:83"},
+		fineA:     {Name: "a", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x extra", Node: 37, Pos: "awkward.go:82", Under: 36},
+		fineOut2:  {Name: "out#2", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x extra", Node: 38, Pos: "awkward.go:83", Under: 36},
 	},
 }
 

@@ -25,10 +25,10 @@ var genLearners = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
 		learnersTotal:        {Name: "total", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 13, Pos: "awkward.go:115"},
-		learnersMBatchReward: {Name: "m.batch.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 21, Pos: "awkward.go:126"},
-		learnersSAdv:         {Name: "s.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 22, Pos: "awkward.go:127"},
-		learnersG:            {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x rounds ?", Node: 24, Pos: "awkward.go:130"},
-		learnersLoss:         {Name: "loss", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds", Node: 29, Pos: "awkward.go:71"},
+		learnersMBatchReward: {Name: "m.batch.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 21, Pos: "awkward.go:126", Under: 17},
+		learnersSAdv:         {Name: "s.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 22, Pos: "awkward.go:127", Under: 17},
+		learnersG:            {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x rounds ?", Node: 24, Pos: "awkward.go:130", Under: 17},
+		learnersLoss:         {Name: "loss", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds", Node: 29, Pos: "awkward.go:71", Under: 17},
 	},
 }
 

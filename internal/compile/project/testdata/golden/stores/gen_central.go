@@ -37,7 +37,7 @@ var genCentral = edge.Grouping{
 		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "stores.go:53"},
 		centralReady:         {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration", Node: 7, Pos: "stores.go:56"},
 		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration ?", Node: 10, Pos: "stores.go:70", Given: true},
-		centralNet:           {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 11, Pos: "stores.go:71"},
+		centralNet:           {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 11, Pos: "stores.go:71", Under: 8},
 		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x 2", Node: 15, Pos: "stores.go:70", Given: true},
 		centralNet2:          {Name: "net#2", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x 2", Node: 16, Pos: "stores.go:71"},
 		centralSIndex:        {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x 2", Node: 19, Pos: "stores.go:63"},

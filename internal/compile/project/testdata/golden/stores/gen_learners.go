@@ -31,7 +31,7 @@ var genLearners = edge.Grouping{
 		learnersOutTerminated: {Name: "out.Terminated", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "stores.go:52"},
 		learnersStep2:         {Name: "step#2", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "stores.go:53"},
 		learnersOutOver:       {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "stores.go:53"},
-		learnersG:             {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration ?", Node: 11, Pos: "stores.go:71"},
+		learnersG:             {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration ?", Node: 11, Pos: "stores.go:71", Under: 8},
 		learnersG2:            {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x 2", Node: 16, Pos: "stores.go:71"},
 		learnersSIndex:        {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x 2", Node: 19, Pos: "stores.go:63"},
 		learnersRank:          {Name: "rank", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x 2", Node: 19, Pos: "stores.go:63"},
