@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// TestConditions: edges under a condition on the run's counters say so. Of the fixtures, sac acts at
-// random up to a number of steps and by its policy from then on, so that the learner of an
-// asynchronous run might wait for an action of the other kind; dqn acts alike all the time. In
-// dqn's parameter server gradients cross once there are steps enough, and from then on for ever.
+// TestConditions: edges under a condition on the run's counters say so. Of the fixtures, sac acts
+// at random up to a number of steps and by its policy from then on, so that the learner of an
+// asynchronous run might wait for an action of the other kind. Built-in algorithms act alike all
+// the time. Under dqn's parameter server gradients cross once there are steps enough, and from then
+// on for ever.
 func TestConditions(t *testing.T) {
 	files := map[string]string{}
 	for _, r := range generated(t) {
