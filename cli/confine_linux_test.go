@@ -23,6 +23,7 @@ func TestSubmittedConfined(t *testing.T) {
 		"library": {"algorithm: ppo\nenv: Ant-v5?library=" + python + "\nsteps: 640\n", "library: a submitted run may not name the program"},
 		"model":   {"algorithm: ppo\nenv: Ant-v5?xml_file=/etc/passwd\nsteps: 640\n", "may not name the file /etc/passwd"},
 		"folder":  {"algorithm: ppo\nenv: Ant-v5?models=/etc\nsteps: 640\n", "may not name the folder /etc"},
+		"storage": {"algorithm: dqn\nenv: CartPole-v1\nsteps: 64\nstorage: disk:" + marks + "\n", "storage: a submitted run may not name the folder " + marks},
 		"record":  {ppo + "wrap: record=" + mark + "\n", "--wrap: record=" + mark + ": the file of a submitted run is in the run's own folder"},
 		"above":   {ppo + "wrap: record=../../" + filepath.Base(mark) + "\n", "in the run's own folder"},
 		"video":   {ppo + "wrap: video=" + mark + ".gif\n", "in the run's own folder"},

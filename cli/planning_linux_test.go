@@ -125,7 +125,7 @@ func TestBadSubmissions(t *testing.T) {
 		memory int64
 		want   string
 	}{
-		"greedy":  {gymnasium(interpreter(t, hang(filepath.Join(t.TempDir(), "pid")))), 1 << 20, "GiB of memory, and may have"},
+		"greedy":  {gymnasium(interpreter(t, hang(filepath.Join(t.TempDir(), "pid")))), 1 << 20, "GiB of memory; the limit is"},
 		"crash":   {gymnasium(interpreter(t, "echo {}; kill -9 $PPID")), 0, "signal: killed"},
 		"prints":  {gymnasium(interpreter(t, "echo {}; echo why >&2; exit 3")), 0, "why"},
 		"unknown": {"algorithm: ppo\nenv: No-v0\n", 0, "No-v0"},

@@ -69,9 +69,9 @@ func TestOfferedPolicies(t *testing.T) {
 		offer any
 		want  string
 	}{
-		{policy.Policy{Name: "central", Grouping: twin.Grouping}, "there is one of that name"},
+		{policy.Policy{Name: "central", Grouping: twin.Grouping}, "a name that is taken"},
 		{policy.Policy{Name: "empty"}, "without a grouping"},
-		{[]policy.Policy{twin, twin}, "there is one of that name"},
+		{[]policy.Policy{twin, twin}, "a name that is taken"},
 		{func(*fdg.Graph) plan.Grouping { return plan.Grouping{} }, "its Policy a policy.Policy"},
 	} {
 		set := weft.Builtin()

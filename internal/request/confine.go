@@ -67,9 +67,15 @@ func (c Confinement) check(f config.Field) error {
 	if f.Names == "" || f.Value == "" || f.Value == f.Default {
 		return nil
 	}
-	may := c.Programs
+	may, path, what := c.Programs, f.Value, f.Names
 	switch f.Names {
 	case "program":
+	case "storage": // disk is in the run's own folder, disk:DIR is anywhere
+		_, dir, named := strings.Cut(f.Value, ":")
+		if !named {
+			return nil
+		}
+		may, path, what = slices.Concat(may, c.Data), dir, "folder"
 	case "file":
 		if filepath.IsLocal(f.Value) && !strings.HasPrefix(f.Value, ".") { // in the folder of such files
 			return nil
@@ -78,7 +84,7 @@ func (c Confinement) check(f config.Field) error {
 	default:
 		may = slices.Concat(may, c.Data)
 	}
-	if within(f.Value, may) {
+	if within(path, may) {
 		return nil
 	}
 	other := ""
@@ -86,7 +92,7 @@ func (c Confinement) check(f config.Field) error {
 		other = ", or set WEFT_PYTHON where they are started"
 	}
 	return fmt.Errorf("%s: a submitted run may not name the %s %s of the machines that train: start weft coordinator and weft worker with --allow %s%s",
-		f.Key, f.Names, f.Value, filepath.Dir(f.Value), other)
+		f.Key, what, path, filepath.Dir(path), other)
 }
 
 // within reports whether a path is one of some files, or in one of some folders, by its name.

@@ -38,7 +38,7 @@ type Settings struct {
 	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
-	Storage         string        `default:"memory" doc:"where replays live: memory; or disk, in files that are mapped into memory, in the run's folder or in that of disk:DIR"`
+	Storage         string        `default:"memory" names:"storage" doc:"where replays live: memory; or disk, in files that are mapped into memory, in the run's folder or in that of disk:DIR"`
 	StorageLimit    string        `doc:"bytes that replays of a process may take on disk, as in 8GB; default: what the disk has"`
 	From            string        `names:"folder" doc:"run folder whose weights to start from: the best evaluated ones, or the newest if none were evaluated"`
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"resumption if the environment cannot save its state: refuse, or start new episodes"`
