@@ -65,8 +65,8 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 }
 
 type (
-	// ActOut is what an actor decides. Raw is the sample, Action the same within
-	// the bounds of the action space.
+	// ActOut holds an actor's decisions. Raw is the policy's sample, Action that
+	// sample clipped to the bounds of the action space.
 	ActOut struct {
 		Action, Raw rl.Tree
 		Value       rl.Tensor
@@ -83,7 +83,7 @@ type (
 		Steps Step // [env, time, ...]
 		Last  rl.Tensor
 	}
-	// Sample is what the loss needs, [env, time, ...].
+	// Sample holds the inputs of the loss, [env, time, ...].
 	Sample struct {
 		Obs      rl.Obs
 		Action   rl.Tree

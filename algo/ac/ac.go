@@ -48,8 +48,8 @@ func (l *Learner) Learn(run *rl.Run, s Step) {
 }
 
 type (
-	// ActOut is what an actor decides. Raw is the sample, Action the same within
-	// the bounds of the action space.
+	// ActOut holds an actor's decisions. Raw is the policy's sample, Action that
+	// sample clipped to the bounds of the action space.
 	ActOut struct{ Action, Raw rl.Tree }
 	// Step is one step of every environment. Next is where it led, before any reset.
 	Step struct {

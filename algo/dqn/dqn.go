@@ -255,7 +255,7 @@ func newLearner(s *rl.Scope, c Config, q, target *net) *Learner {
 	return l
 }
 
-// net is what actions return, as a network predicts it.
+// net predicts the returns of all actions.
 type net struct {
 	nn.Values
 	params *rl.Params

@@ -61,8 +61,8 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 }
 
 type (
-	// ActOut is what an actor decides, and how likely it was to. Raw is the sample,
-	// Action the same within the bounds of the action space.
+	// ActOut holds an actor's decisions and their log-probability. Raw is the policy's
+	// sample, Action that sample clipped to the bounds of the action space.
 	ActOut struct {
 		Action, Raw rl.Tree
 		LogProb     rl.Tensor

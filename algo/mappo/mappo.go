@@ -108,8 +108,8 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 }
 
 type (
-	// ActOut is what an actor decides. Raw is the sample, Action the same within
-	// the bounds of the action space. Value is the critic's output: where values
+	// ActOut holds an actor's decisions. Raw is the policy's sample, Action that
+	// sample clipped to the bounds of the action space. Value is the critic's output: where values
 	// are normalised it is not in the unit of rewards. Weight is 0 for agents out
 	// of play and 1 for others; it is absent where all stay in play.
 	ActOut struct {
@@ -130,7 +130,7 @@ type (
 	}
 	// Values are of the states acted in and of those reached.
 	Values struct{ State, Next rl.Tensor }
-	// Sample is what the loss needs of a step.
+	// Sample holds the inputs of the loss, by step.
 	Sample struct {
 		Obs                              rl.Obs
 		Action                           rl.Tree

@@ -105,7 +105,7 @@ type (
 		Values rl.Tensor // [env, time]
 		Last   rl.Tensor
 	}
-	// Sample is what the loss needs of a step.
+	// Sample holds the inputs of the loss, by step.
 	Sample struct {
 		In                       ActIn
 		Action                   rl.Tree

@@ -79,7 +79,7 @@ type (
 		Obs             rl.Obs
 		Memory, Epsilon rl.Tensor
 	}
-	// ActOut is what an actor decides, and what it remembers from then on.
+	// ActOut holds an actor's decisions, and its memory for the next step.
 	ActOut struct {
 		Action rl.Tree
 		Memory rl.Tensor
@@ -99,8 +99,8 @@ type (
 		Sample replay.Sample[Step]
 		Beta   rl.Tensor
 	}
-	// Metrics are those of an update, by sequence. Priority is how much there is to
-	// learn from it.
+	// Metrics report an update, by sequence. Priority is the priority that the
+	// sequence gets in the replay.
 	Metrics struct{ Priority, Loss, Q rl.Tensor }
 )
 

@@ -81,8 +81,8 @@ func (l *Learner) Judge(s Step) Sample {
 }
 
 type (
-	// ActOut is what an actor decides. Raw is the sample, Action the same within
-	// the bounds of the action space.
+	// ActOut holds an actor's decisions. Raw is the policy's sample, Action that
+	// sample clipped to the bounds of the action space.
 	ActOut struct{ Action, Raw rl.Tree }
 	// Step is one step of every environment. Cut is the baseline of the state that
 	// a time limit cut off, 0 without a baseline.
@@ -99,7 +99,7 @@ type (
 	// Judged is how much better than the baseline returns are, and 1 where the return
 	// is known, 0 elsewhere.
 	Judged struct{ Adv, Known rl.Tensor }
-	// Sample is what the loss needs, [env, time, ...].
+	// Sample holds the inputs of the loss, [env, time, ...].
 	Sample struct {
 		Obs             rl.Obs
 		Action          rl.Tree

@@ -49,7 +49,7 @@ func (r *Request) checkStorage(l Layers) (errs []error) {
 	return errs
 }
 
-// units are those of sizes, the longer names first.
+// units lists the units of sizes, longer names before those that they end in.
 var units = []struct {
 	name  string
 	bytes float64

@@ -43,8 +43,8 @@ type ref struct {
 	at   int64
 }
 
-// listing is what a checkpoint's metadata say of arrays in blocks. The blocks
-// themselves are in a table for each, an array of bytes.
+// listing describes, in a checkpoint's metadata, the arrays that are stored in blocks. A
+// table for each array, itself an array of bytes, names its blocks.
 type listing struct {
 	Files  []string `json:"files"`
 	Arrays []listed `json:"arrays"`
