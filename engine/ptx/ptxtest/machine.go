@@ -21,54 +21,126 @@ const lanes = 32
 // where there is none. It knows the instructions that are written here, and fails on a branch that
 // threads of a warp take differently.
 type machine struct {
-	memory [][]byte // of each parameter
-	shared []byte
-	regs   map[string]*[lanes]uint64
-	block  int
-	thread int // of the warp's first thread
-	code   []instruction
-	labels map[string]int
-	at     int // the next instruction
+	memory  [][]byte // of each parameter
+	shared  []byte
+	regs    [][lanes]uint64
+	written []bool // which registers have been written
+	block   int
+	thread  int // of the warp's first thread
+	code    []instruction
+	at      int // the next instruction
 }
 
 type instruction struct {
-	guard string // predicate, "" for none
+	guard *operand // predicate, nil for none
 	not   bool
 	name  []string // the parts of mad.lo.u64
-	args  []string
+	args  []operand
+	to    int // where a branch goes, -1 for nowhere
 	text  string
+}
+
+// operand is what an instruction reads or writes, as it is written and as it is found.
+type operand struct {
+	text   string
+	reg    int    // its register, or that of an address; -1 for none
+	number uint64 // an immediate, or what is added to an address
+	narrow bool   // the register has 32 bits
 }
 
 var line = regexp.MustCompile(`^(?:@(!?)(%p\d+) )?([a-z0-9_.]+)(?: (.*))?;$`)
 
-func assemble(text string) (code []instruction, labels map[string]int, err error) {
-	labels = map[string]int{}
+// assembler reads the text of a kernel.
+type assembler struct {
+	regs   map[string]int
+	labels map[string]int
+	code   []instruction
+}
+
+func assemble(text string) (*assembler, error) {
+	a := &assembler{regs: map[string]int{}, labels: map[string]int{}}
 	_, body, _ := strings.Cut(text, "{\n")
 	for _, l := range strings.Split(strings.TrimSuffix(body, "}\n"), "\n") {
 		if l == "" || strings.HasPrefix(l, ".") {
 			continue
 		}
 		if name, ok := strings.CutSuffix(l, ":"); ok {
-			labels[name] = len(code)
+			a.labels[name] = len(a.code)
 			continue
 		}
-		m := line.FindStringSubmatch(l)
-		if m == nil {
-			return nil, nil, fmt.Errorf("cannot read %q", l)
+		if err := a.instruction(l); err != nil {
+			return nil, err
 		}
-		in := instruction{guard: m[2], not: m[1] != "", name: strings.Split(m[3], "."), text: l}
-		for _, a := range strings.Split(strings.NewReplacer("{", "", "}", "").Replace(m[4]), ",") {
-			in.args = append(in.args, strings.TrimSpace(a))
-		}
-		code = append(code, in)
 	}
-	return code, labels, nil
+	for i := range a.code {
+		if in := &a.code[i]; in.name[0] == "bra" {
+			to, ok := a.labels[in.args[0].text]
+			if !ok {
+				return nil, fmt.Errorf("%s: no such label", in.text)
+			}
+			in.to = to
+		}
+	}
+	return a, nil
+}
+
+func (a *assembler) instruction(l string) error {
+	m := line.FindStringSubmatch(l)
+	if m == nil {
+		return fmt.Errorf("cannot read %q", l)
+	}
+	in := instruction{not: m[1] != "", name: strings.Split(m[3], "."), text: l, to: -1}
+	if m[2] != "" {
+		guard := a.operand(m[2])
+		in.guard = &guard
+	}
+	for _, x := range strings.Split(strings.NewReplacer("{", "", "}", "").Replace(m[4]), ",") {
+		in.args = append(in.args, a.operand(strings.TrimSpace(x)))
+	}
+	a.code = append(a.code, in)
+	return nil
+}
+
+var immediateForm = regexp.MustCompile(`^0([fd])([0-9A-F]+)$`)
+
+// operand reads one: a register, a number, or an address such as [%l3+8].
+func (a *assembler) operand(text string) operand {
+	o := operand{text: text, reg: -1}
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		reg, offset, _ := strings.Cut(strings.TrimSuffix(inner, "]"), "+")
+		o = a.operand(reg)
+		o.text = text
+		o.number = number(offset)
+		return o
+	}
+	if strings.HasPrefix(text, "%") && !strings.Contains(text, ".x") {
+		if _, ok := a.regs[text]; !ok {
+			a.regs[text] = len(a.regs)
+		}
+		o.reg, o.narrow = a.regs[text], text[1] == 'f' || text[1] == 'r'
+		return o
+	}
+	o.number = number(text)
+	return o
+}
+
+// number returns the bits of an immediate, 0 for what is none.
+func number(text string) uint64 {
+	if f := immediateForm.FindStringSubmatch(text); f != nil {
+		x, _ := strconv.ParseUint(f[2], 16, 64)
+		return x
+	}
+	if x, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return uint64(x)
+	}
+	x, _ := strconv.ParseUint(text, 0, 64)
+	return x
 }
 
 // Launch runs a kernel over its grid; memory is what its parameters point at, and of shared memory
 // it has so many bytes.
 func Launch(k ptx.Kernel, shared int, memory [][]byte) error {
-	code, labels, err := assemble(k.Text)
+	a, err := assemble(k.Text)
 	if err != nil {
 		return err
 	}
@@ -76,8 +148,8 @@ func Launch(k ptx.Kernel, shared int, memory [][]byte) error {
 		shared := make([]byte, shared)
 		var warps []*machine
 		for thread := 0; thread < k.Block; thread += lanes {
-			warps = append(warps, &machine{memory: memory, shared: shared, regs: map[string]*[lanes]uint64{}, block: block,
-				thread: thread, code: code, labels: labels})
+			warps = append(warps, &machine{memory: memory, shared: shared, regs: make([][lanes]uint64, len(a.regs)), written: make([]bool, len(a.regs)),
+				block: block, thread: thread, code: a.code})
 		}
 		for done := 0; done < len(warps); { // from barrier to barrier
 			done = 0
@@ -106,11 +178,11 @@ func (m *machine) run() (over bool, err error) {
 		if steps > 1<<22 {
 			return false, errors.New("does not end")
 		}
-		in := m.code[m.at]
+		in := &m.code[m.at]
 		var active [lanes]bool
 		n := 0
 		for l := range active {
-			active[l] = in.guard == "" || (m.value(in.guard, l) != 0) != in.not
+			active[l] = in.guard == nil || (m.value(in.guard, l) != 0) != in.not
 			if active[l] {
 				n++
 			}
@@ -130,70 +202,42 @@ func (m *machine) run() (over bool, err error) {
 			m.at-- // and again, while others are not through
 			return true, nil
 		default:
-			to, ok := m.labels[in.args[0]]
-			if !ok {
-				return false, fmt.Errorf("%s: no such label", in.text)
-			}
-			m.at = to
+			m.at = in.to
 		}
 	}
 	return false, errors.New("runs off its end")
 }
 
-var immediateForm = regexp.MustCompile(`^0([fd])([0-9A-F]+)$`)
-
 // value returns an operand's bits for a thread.
-func (m *machine) value(arg string, l int) uint64 {
-	switch arg {
+func (m *machine) value(o *operand, l int) uint64 {
+	if o.reg >= 0 {
+		if !m.written[o.reg] {
+			panic(o.text + " is read before it is written")
+		}
+		return m.regs[o.reg][l]
+	}
+	switch o.text {
 	case "%tid.x":
 		return uint64(m.thread + l)
 	case "%ctaid.x":
 		return uint64(m.block)
-	case "stage":
-		return 0
 	}
-	if arg[0] == '%' {
-		r := m.regs[arg]
-		if r == nil {
-			panic(arg + " is read before it is written")
-		}
-		return r[l]
-	}
-	if f := immediateForm.FindStringSubmatch(arg); f != nil {
-		x, err := strconv.ParseUint(f[2], 16, 64)
-		if err != nil {
-			panic(err)
-		}
-		return x
-	}
-	if x, err := strconv.ParseInt(arg, 0, 64); err == nil {
-		return uint64(x)
-	}
-	x, err := strconv.ParseUint(arg, 0, 64)
-	if err != nil {
-		panic(err)
-	}
-	return x
+	return o.number // where shared memory begins, "stage", is 0
 }
 
-func (m *machine) set(reg string, l int, x uint64) {
-	r := m.regs[reg]
-	if r == nil {
-		r = new([lanes]uint64)
-		m.regs[reg] = r
-	}
-	if strings.HasPrefix(reg, "%f") || strings.HasPrefix(reg, "%r") {
+func (m *machine) set(o *operand, l int, x uint64) {
+	if o.narrow {
 		x = uint64(uint32(x))
 	}
-	r[l] = x
+	m.written[o.reg] = true
+	m.regs[o.reg][l] = x
 }
 
-// where returns the memory that an operand such as [%l3+8] means.
-func (m *machine) where(arg string, l int, shared bool) []byte {
-	reg, offset, _ := strings.Cut(strings.Trim(arg, "[]"), "+")
-	at := m.value(reg, l)
-	if offset != "" {
-		at += m.value(offset, l)
+// where returns the memory that an address means.
+func (m *machine) where(o *operand, l int, shared bool) []byte {
+	at := m.regs[o.reg][l] + o.number
+	if !m.written[o.reg] {
+		panic(o.text + " is read before it is written")
 	}
 	if shared {
 		return m.shared[at:]
@@ -203,13 +247,15 @@ func (m *machine) where(arg string, l int, shared bool) []byte {
 
 var sizes = map[string]int{"u8": 1, "f32": 4, "u32": 4, "s32": 4, "b32": 4, "f64": 8, "u64": 8, "s64": 8, "b64": 8}
 
-func (m *machine) step(in instruction, active [lanes]bool) {
-	name, last := in.name[0], in.name[len(in.name)-1]
-	switch name {
+func (m *machine) step(in *instruction, active [lanes]bool) {
+	switch in.name[0] {
 	case "bar":
 		return
 	case "shfl":
 		m.shuffle(in)
+		return
+	case "vote":
+		m.vote(in)
 		return
 	case "mma":
 		m.multiply(in)
@@ -219,57 +265,74 @@ func (m *machine) step(in instruction, active [lanes]bool) {
 		return
 	}
 	for l := range lanes {
-		if !active[l] {
-			continue
+		if active[l] {
+			m.one(in, l)
 		}
-		switch {
-		case name == "ld" && in.name[1] == "param":
-			i, _ := strconv.Atoi(strings.Trim(in.args[1], "[]p"))
-			m.set(in.args[0], l, uint64(i+1)<<40)
-		case name == "ld":
-			regs, address := in.args[:len(in.args)-1], in.args[len(in.args)-1]
-			for i, r := range regs {
-				b := m.where(address, l, in.name[1] == "shared")[i*sizes[last]:]
-				m.set(r, l, readBits(b, sizes[last]))
-			}
-		case name == "st":
-			for i, x := range in.args[1:] {
-				writeBits(m.where(in.args[0], l, in.name[1] == "shared")[i*sizes[last]:], sizes[last], m.value(x, l))
-			}
-		case name == "mov" && len(in.args) == 3:
-			m.pair(in, l)
-		default:
-			var a []uint64
-			for _, x := range in.args[1:] {
-				a = append(a, m.value(x, l))
-			}
-			m.set(in.args[0], l, calculate(in, a))
+	}
+}
+
+// one does an instruction for one thread.
+func (m *machine) one(in *instruction, l int) {
+	name, last, args := in.name[0], in.name[len(in.name)-1], in.args
+	switch {
+	case name == "ld" && in.name[1] == "param":
+		i, _ := strconv.Atoi(strings.Trim(args[1].text, "[]p"))
+		m.set(&args[0], l, uint64(i+1)<<40)
+	case name == "ld":
+		size, from := sizes[last], m.where(&args[len(args)-1], l, in.name[1] == "shared")
+		for i := range args[:len(args)-1] {
+			m.set(&args[i], l, readBits(from[i*size:], size))
 		}
+	case name == "st":
+		size, to := sizes[last], m.where(&args[0], l, in.name[1] == "shared")
+		for i := range args[1:] {
+			writeBits(to[i*size:], size, m.value(&args[1+i], l))
+		}
+	case name == "mov" && len(args) == 3:
+		m.pair(in, l)
+	default:
+		var a [4]uint64
+		for i := range args[1:] {
+			a[i] = m.value(&args[1+i], l)
+		}
+		m.set(&args[0], l, calculate(in, a[:len(args)-1]))
 	}
 }
 
 // pair splits 64 bits in two, or joins them.
-func (m *machine) pair(in instruction, l int) {
-	if strings.HasPrefix(in.args[0], "%r") && strings.HasPrefix(in.args[1], "%r") {
-		x := m.value(in.args[2], l)
-		m.set(in.args[0], l, x&math.MaxUint32)
-		m.set(in.args[1], l, x>>32)
+func (m *machine) pair(in *instruction, l int) {
+	a := in.args
+	if a[0].narrow && a[1].narrow {
+		x := m.value(&a[2], l)
+		m.set(&a[0], l, x&math.MaxUint32)
+		m.set(&a[1], l, x>>32)
 		return
 	}
-	m.set(in.args[0], l, m.value(in.args[1], l)|m.value(in.args[2], l)<<32)
+	m.set(&a[0], l, m.value(&a[1], l)|m.value(&a[2], l)<<32)
 }
 
-func (m *machine) shuffle(in instruction) {
+func (m *machine) shuffle(in *instruction) {
 	var from [lanes]uint64
 	for l := range lanes {
-		from[l] = m.value(in.args[1], l)
+		from[l] = m.value(&in.args[1], l)
 	}
 	for l := range lanes {
-		which := int(m.value(in.args[2], l))
+		which := int(m.value(&in.args[2], l))
 		if in.name[2] == "bfly" {
 			which ^= l
 		}
-		m.set(in.args[0], l, from[which])
+		m.set(&in.args[0], l, from[which])
+	}
+}
+
+// vote tells all threads whether any has a predicate.
+func (m *machine) vote(in *instruction) {
+	var any uint64
+	for l := range lanes {
+		any |= m.value(&in.args[1], l)
+	}
+	for l := range lanes {
+		m.set(&in.args[0], l, any)
 	}
 }
 
@@ -294,7 +357,7 @@ func writeBits(b []byte, size int, x uint64) {
 	}
 }
 
-func calculate(in instruction, a []uint64) uint64 {
+func calculate(in *instruction, a []uint64) uint64 {
 	t := in.name[len(in.name)-1]
 	switch in.name[0] {
 	case "mov", "cvta":

@@ -33,7 +33,7 @@ func bfloat16(x uint64) uint64 {
 // multiply does an mma. Who has which elements is the hardware's choice: thread l those of row or
 // column l/4, in the first operand also 8 rows below; and of each half of a sum, elements l%4 in
 // the order in which registers have them.
-func (m *machine) multiply(in instruction) {
+func (m *machine) multiply(in *instruction) {
 	s, ok := kinds[in.name[3]]
 	if !ok {
 		panic("unknown kind")
@@ -42,19 +42,19 @@ func (m *machine) multiply(in instruction) {
 	for l := range lanes {
 		g, t := l/4, l%4
 		for i := range 4 {
-			bits := uint32(m.value(in.args[4+i], l))
+			bits := uint32(m.value(&in.args[4+i], l))
 			for e := range s.per {
 				a[g+i%2*8][i/2*s.k/2+t*s.per+e] = s.element(bits, e)
 			}
 		}
 		for i := range 2 {
-			bits := uint32(m.value(in.args[8+i], l))
+			bits := uint32(m.value(&in.args[8+i], l))
 			for e := range s.per {
 				b[i*s.k/2+t*s.per+e][g] = s.element(bits, e)
 			}
 		}
 		for i := range 4 {
-			c[g+i/2*8][2*t+i%2] = float64(math.Float32frombits(uint32(m.value(in.args[10+i], l))))
+			c[g+i/2*8][2*t+i%2] = float64(math.Float32frombits(uint32(m.value(&in.args[10+i], l))))
 		}
 	}
 	for i := range 16 {
@@ -66,17 +66,18 @@ func (m *machine) multiply(in instruction) {
 	}
 	for l := range lanes {
 		for i := range 4 {
-			m.set(in.args[i], l, uint64(math.Float32bits(float32(c[l/4+i/2*8][2*(l%4)+i%2]))))
+			m.set(&in.args[i], l, uint64(math.Float32bits(float32(c[l/4+i/2*8][2*(l%4)+i%2]))))
 		}
 	}
 }
 
 // blocks does ldmatrix: 8 x 8 elements of 16 bits to each register, with a row's address from each
 // of 8 threads.
-func (m *machine) blocks(in instruction) {
-	regs, address := in.args[:len(in.args)-1], in.args[len(in.args)-1]
+func (m *machine) blocks(in *instruction) {
+	regs, address := in.args[:len(in.args)-1], &in.args[len(in.args)-1]
 	turn := strings.Contains(in.text, ".trans")
-	for i, reg := range regs {
+	for i := range regs {
+		reg := &regs[i]
 		var rows [8][]byte
 		for r := range rows {
 			if at := len(m.shared) - len(m.where(address, 8*i+r, true)); at%16 != 0 {
