@@ -7,6 +7,9 @@
 // first round to the last, if it fits. All threads of a warp always take the same branch, since a
 // branch is a row's.
 //
+// Where matrices do not fit into registers, a team has the row: the warps of a block share 16 rows,
+// hold long vectors in shared memory and multiply on the tensor cores (team.go).
+//
 // engine/ptx writes both in PTX. In a loop a warp has a row; small vectors are in every thread,
 // long ones are spread, matrices are in registers, and every branch is a whole warp's. In a region
 // a block has 64 rows; long vectors are matrices in shared memory, products are mma steps in TF32

@@ -42,16 +42,7 @@ func (w *writer) kernel() {
 
 // where finds the row and the addresses.
 func (w *writer) where() {
-	for i := range w.loop.Inputs {
-		w.inputs = append(w.inputs, w.address(i))
-	}
-	w.params = len(w.inputs)
-	for i, r := range w.loop.Results {
-		if r.Kind != rows.Counter {
-			w.outputs[i] = w.address(w.params)
-			w.params++
-		}
-	}
+	w.addresses()
 	tid := w.Op(b32, "mov.u32", "%tid.x")
 	w.lane = w.Op(b32, "and.b32", tid, "31")
 	w.lane64 = w.Op(b64, "cvt.u64.u32", w.lane)
@@ -66,6 +57,20 @@ func (w *writer) where() {
 	if w.shared = w.staged(); w.shared > 0 {
 		base := w.Op(b32, "mov.u32", "stage")
 		w.stage = w.Op(b32, "mad.lo.u32", warp, fmt.Sprint(4*w.shared), base)
+	}
+}
+
+// addresses loads those of inputs and outputs.
+func (w *writer) addresses() {
+	for i := range w.loop.Inputs {
+		w.inputs = append(w.inputs, w.address(i))
+	}
+	w.params = len(w.inputs)
+	for i, r := range w.loop.Results {
+		if r.Kind != rows.Counter {
+			w.outputs[i] = w.address(w.params)
+			w.params++
+		}
 	}
 }
 
@@ -109,15 +114,24 @@ func (w *writer) oneRound() {
 			w.get(x)
 		}
 	})
+	w.roundResults(func(rows.Result) bool { return true })
+}
+
+// roundResults computes those results of a round that are wanted, and then gives states their next
+// values.
+func (w *writer) roundResults(wanted func(rows.Result) bool) {
 	next := map[int][]string{}
 	for i, r := range w.loop.Results {
+		if r.Kind == rows.Counter || !wanted(r) {
+			continue
+		}
 		switch r.Kind {
 		case rows.Aside:
 			w.store(i, w.get(r.Next))
 		case rows.Sum:
 			k := kindOf(r.Value.DType())
 			next[i] = []string{w.Op(k.Class, "add."+k.Suffix, w.carried[i][0], w.get(r.Next)[0])}
-		case rows.State, rows.Common:
+		default:
 			next[i] = w.get(r.Next)
 		}
 	}

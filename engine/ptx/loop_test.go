@@ -126,6 +126,56 @@ var loops = []loop{
 	}},
 }
 
+// wide are loops whose matrices do not fit into registers.
+var wide = []loop{
+	{"a wide network", []shapes.Shape{f32(21, 5), ints(21), f32(5, 128), f32(128), f32(128, 160), f32(160), f32(3, 160), f32(3, 5)}, 2,
+		func(i *Node, s, rest []*Node) []*Node {
+			h := Tanh(Add(product(s[0], rest[0], 1, 0), ExpandAxes(rest[1], 0)))
+			h = Max(Add(product(h, rest[2], 1, 0), ExpandAxes(rest[3], 0)), ScalarZero(h.Graph(), dtypes.Float32))
+			few := product(h, rest[4], 1, 1)
+			best := ArgMax(few, 1, dtypes.Int32)
+			n := Add(s[1], best)
+			over := GreaterThan(n, Const(i.Graph(), int32(6)))
+			x := Add(MulScalar(s[0], 0.5), product(few, rest[5], 1, 0))
+			x = anyOf(BroadcastToShape(ExpandAxes(over, 1), s[0].Shape()), x, Sin(s[0]))
+			return []*Node{x, anyOf(over, n, ZerosLike(n))}
+		}},
+	{"two bands", []shapes.Shape{f32(4240, 3), f32(3, 48), f32(48, 128), f32(128, 3)}, 1, func(_ *Node, s, rest []*Node) []*Node {
+		h := Tanh(product(s[0], rest[0], 1, 0))
+		return []*Node{product(Tanh(product(h, rest[1], 1, 0)), rest[2], 1, 0)}
+	}},
+	{"norms of layers", []shapes.Shape{f32(9, 4), f32(4, 96), f32(96), f32(96, 96), f32(96, 4)}, 1, func(_ *Node, s, rest []*Node) []*Node {
+		h := product(s[0], rest[0], 1, 0)
+		h = Sub(h, ReduceAndKeep(h, ReduceMean, 1))
+		h = Mul(Div(h, Sqrt(AddScalar(ReduceAndKeep(Mul(h, h), ReduceMean, 1), 1e-5))), ExpandAxes(rest[1], 0))
+		h = product(Mul(h, Sigmoid(h)), rest[2], 1, 0)
+		return []*Node{Tanh(product(h, rest[3], 1, 0))}
+	}},
+	{"memory", []shapes.Shape{f32(18, 2), f32(18, 80), f32(trips, 18, 80), f32(2, 160), f32(80, 160), f32(80, 2), f32(trips, 18, 80)}, 3,
+		func(i *Node, s, rest []*Node) []*Node {
+			gates := Add(product(s[0], rest[0], 1, 0), product(s[1], rest[1], 1, 0))
+			keep, next := Sigmoid(Slice(gates, AxisRange(), AxisRange(0, 80))), Tanh(Slice(gates, AxisRange(), AxisRange(80)))
+			h := Add(Mul(keep, s[1]), Mul(OneMinus(keep), Add(next, take(rest[3], i))))
+			return []*Node{product(h, rest[2], 1, 0), h, put(s[2], h, i)}
+		}},
+}
+
+// A kernel of teams does what the CPU engine does, in every precision.
+func TestTeams(t *testing.T) {
+	for _, l := range wide {
+		t.Run(l.name, func(t *testing.T) {
+			for p, tolerance := range map[ir.Precision]float64{ir.Exact: 5e-5, ir.TF32: 2e-2, ir.BF16: 2e-2} {
+				if p != ir.TF32 && l.of[0].Size() > 4000 { // which takes long
+					continue
+				}
+				if k := ptxtest.Check(t, l.while(t), ptxtest.Random, p, tolerance); k.Shared == 0 {
+					t.Errorf("%s: not a kernel of teams", p)
+				}
+			}
+		})
+	}
+}
+
 // A kernel does what the CPU engine does.
 func TestLoops(t *testing.T) {
 	for _, l := range loops {

@@ -39,6 +39,7 @@ type writer struct {
 	loop   *rows.Loop
 	params int
 	warps  int
+	exact  bool // products are those of float32
 	halves bool // products round their operands to bfloat16
 	shared int  // floats that a warp needs to hand a vector round
 	labels int
@@ -61,7 +62,7 @@ type writer struct {
 }
 
 func newWriter(l *rows.Loop, warps int, p ir.Precision) *writer {
-	return &writer{loop: l, warps: warps, halves: p == ir.BF16, carried: map[int][]string{}, weights: map[*rows.Node][]string{}, outputs: map[int]string{},
+	return &writer{loop: l, warps: warps, exact: p == ir.Exact, halves: p == ir.BF16, carried: map[int][]string{}, weights: map[*rows.Node][]string{}, outputs: map[int]string{},
 		tails: map[int]string{}, scopes: []map[*rows.Node][]string{{}}, budget: 176}
 }
 

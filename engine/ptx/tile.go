@@ -33,7 +33,6 @@ const (
 // blocks' sums as float32, and of those as float64. A block's sums lie one after the other.
 type Tiles struct {
 	Kernel
-	Shared         int // bytes of shared memory
 	Blocks         int
 	Single, Double int   // how many sums of each type a block has
 	At             []int // where each of the region's sums begins among those of its type
@@ -42,15 +41,11 @@ type Tiles struct {
 // OfRegion writes a region as a kernel, or says why that cannot be done. Its products are as exact
 // as those of float32, or round their operands.
 func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case refusal:
-			err = r
-		default:
-			panic(r)
-		}
-	}()
+	err = refused(func() { k = ofRegion(r, name, p) })
+	return k, err
+}
+
+func ofRegion(r *rows.Region, name string, p ir.Precision) (k Tiles) {
 	tiles, crowd := up(r.Rows, tile)/tile, 2
 	k.Blocks = min(tiles, crowd*processors)
 	for _, t := range r.Sums {
@@ -79,8 +74,8 @@ func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) 
 		second = newTiler(r, k, p, first)
 		second.kernel()
 	}
-	k.Kernel = Kernel{Name: name, Text: second.text(name, crowd), Grid: k.Blocks, Block: threads}
-	return k, nil
+	k.Kernel = Kernel{Name: name, Text: second.text(name, crowd), Grid: k.Blocks, Block: threads, Shared: k.Shared}
+	return k
 }
 
 // tiler writes one such kernel.
@@ -88,7 +83,6 @@ type tiler struct {
 	*writer
 	region *rows.Region
 	how    Tiles
-	exact  bool
 
 	matrices map[string]matrix // of weights
 	buffers  map[form]*matrix  // of the tile
@@ -127,7 +121,7 @@ type span struct{ at, size int }
 
 func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
 	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps, p), region: r, how: how,
-		exact: p == ir.Exact, matrices: map[string]matrix{}, buffers: map[form]*matrix{},
+		matrices: map[string]matrix{}, buffers: map[form]*matrix{},
 		uses: map[*rows.Node]int{}, reads: map[form]int{}, during: map[*rows.Node][2]int{}, known: before.reads, knew: before.during,
 		fragments: map[*rows.Node][][4]part{}}
 	t.own = t.special
@@ -141,8 +135,7 @@ func (t *tiler) text(name string, crowd int) string {
 	if crowd > 2 {
 		head = strings.Replace(head, "\n{\n", fmt.Sprintf("\n.minnctapersm %d\n{\n", crowd), 1)
 	}
-	before, after, _ := strings.Cut(head, ".visible")
-	return strings.Replace(before, "sm_75", "sm_80", 1) + ".extern .shared .align 16 .b8 stage[];\n.visible" + after
+	return dynamic(head)
 }
 
 // kernel writes the weights' way into shared memory, the loop over tiles and what becomes of the

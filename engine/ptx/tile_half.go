@@ -18,13 +18,6 @@ import (
 // different banks.
 func halfStride(columns int) int { return up(columns, 16) + 8 }
 
-// pair rounds two numbers, to the nearest, into one word, the first in the lower half.
-func (t *tiler) pair(guard, x, y string) string {
-	out := t.New(b32)
-	t.Line("%scvt.rn.bf16x2.f32 %s, %s, %s", guard, out, y, x)
-	return out
-}
-
 // blocks loads n blocks of 8 x 8. Threads 8i to 8i+7 have the addresses of the rows of block i. Of
 // a block a thread gets elements 2 member and the next of row group, or, if it is turned round, of
 // column group.

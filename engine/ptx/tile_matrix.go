@@ -275,7 +275,7 @@ func (t *tiler) fragment(n *rows.Node, c int) [4]string {
 	}
 	switch n.Op {
 	case rows.Const:
-		return t.constantColumns(n, c)
+		return t.constantColumns(n)
 	case rows.Load:
 		return t.columns(n, c)
 	case rows.Dot:
@@ -292,33 +292,12 @@ func (t *tiler) fragment(n *rows.Node, c int) [4]string {
 	return [4]string{}
 }
 
-func (t *tiler) mappedColumns(n *rows.Node, c int) (out [4]string) {
+func (t *tiler) mappedColumns(n *rows.Node, c int) [4]string {
 	args := make([][4]string, len(n.Args))
 	for i, a := range n.Args {
 		args[i] = t.fragment(a, c)
 	}
-	for i := range out {
-		one := make([]string, len(args))
-		for j := range args {
-			one[j] = args[j][i]
-		}
-		of := n.Args[0].Type
-		if len(args) == 3 && n.Args[0].Type != n.Type {
-			of = n.Type
-		}
-		out[i] = t.scalar(n.Map, of, n.Type, one)
-	}
-	return out
-}
-
-func (t *tiler) constantColumns(n *rows.Node, c int) [4]string {
-	for _, b := range n.Bits {
-		if b != n.Bits[0] {
-			refuse("a constant of %d numbers", n.N)
-		}
-	}
-	x := t.constant(n.Type, n.Bits[0])
-	return [4]string{x, x, x, x}
+	return t.mapColumns(n, args)
 }
 
 // columns returns two elements of a vector that all rows share.
@@ -378,24 +357,6 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 	return sum
 }
 
-// part is a number as the tensor cores take it: in TF32, and what that rounds off.
-type part struct{ high, low string }
-
-func high(p part) string { return p.high }
-func low(p part) string  { return p.low }
-
-// part rounds halves away from zero, as the instruction for it does. That looks for infinities
-// besides, which here turn into what is not a number anyhow. Of the rest the tensor cores cut off
-// what TF32 does not have: at most 2^-22 of x.
-func (t *tiler) part(x string) part {
-	if !t.exact {
-		return part{high: t.Op(b32, "cvt.rna.tf32.f32", x)}
-	}
-	bits := t.Op(b32, "add.u32", t.Op(b32, "mov.b32", x), "4096")
-	bits = t.Op(b32, "and.b32", bits, "0xffffe000")
-	return part{high: bits, low: t.Op(b32, "mov.b32", t.F("sub.rn", x, t.Op(f32, "mov.b32", bits)))}
-}
-
 // weight returns an element of a matrix of weights, which have been rounded where that is all there
 // is to do.
 func (t *tiler) weight(at string, offset int) part {
@@ -404,38 +365,6 @@ func (t *tiler) weight(at string, offset int) part {
 		return t.part(t.F("ld.shared", where))
 	}
 	return part{high: t.Op(b32, "ld.shared.b32", where)}
-}
-
-// multiply returns a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that
-// make up for what TF32 rounds off of either operand.
-func (t *tiler) multiply(a [4]part, b [2]part, sum [4]string) [4]string {
-	if t.exact {
-		sum = t.mma(each(a[:], low), each(b[:], high), sum)
-		sum = t.mma(each(a[:], high), each(b[:], low), sum)
-	}
-	return t.mma(each(a[:], high), each(b[:], high), sum)
-}
-
-func each(parts []part, of func(part) string) []string {
-	out := make([]string, len(parts))
-	for i, p := range parts {
-		out[i] = of(p)
-	}
-	return out
-}
-
-func (t *tiler) mma(a, b []string, c [4]string) [4]string {
-	var d [4]string
-	for i := range d {
-		d[i] = t.New(f32)
-	}
-	kind := "m16n8k8.row.col.f32.tf32.tf32.f32"
-	if t.halves {
-		kind = "m16n8k16.row.col.f32.bf16.bf16.f32"
-	}
-	t.Line("mma.sync.aligned.%s {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}", kind,
-		d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3])
-	return d
 }
 
 // smallDot returns a product with few columns, which goes by way of shared memory to the threads of

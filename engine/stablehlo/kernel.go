@@ -38,7 +38,7 @@ func (w *writer) kernel(n *ir.Node) bool {
 	}
 	left, each := w.many(len(out))
 	w.line("%s = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 2 : i32, backend_config = %s, operand_layouts = %s, result_layouts = %s} : (%s) -> %s",
-		left, w.list(loop.Inputs), quoted(config(k, 0)), layouts(ranksOf(loop.Inputs)), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
+		left, w.list(loop.Inputs), quoted(config(k)), layouts(ranksOf(loop.Inputs)), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
 	for _, r := range loop.Results {
 		v := r.Value
 		switch r.Kind {
@@ -59,9 +59,9 @@ func (w *writer) kernel(n *ir.Node) bool {
 }
 
 // config returns how XLA is told of a kernel: an attribute in MLIR's own syntax, as text.
-func config(k ptx.Kernel, shared int) string {
+func config(k ptx.Kernel) string {
 	return fmt.Sprintf(`{name = %s, kernel_type = "ptx", kernel_data = %s, grid_x = %d, grid_y = 1, grid_z = 1, block_x = %d, block_y = 1, block_z = 1, shared_mem_bytes = %d}`,
-		quoted(k.Name), quoted(k.Text), k.Grid, k.Block, shared)
+		quoted(k.Name), quoted(k.Text), k.Grid, k.Block, k.Shared)
 }
 
 // quoted returns text as a string of MLIR.

@@ -56,7 +56,7 @@ func (w *writer) sums(r *kernelRegion) {
 	counts := []int{k.Single, max(k.Double, 1)}
 	left, each := w.many(2)
 	w.line("%s = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 2 : i32, backend_config = %s, operand_layouts = %s, result_layouts = %s} : (%s) -> (%s, %s)",
-		left, w.list(in), quoted(config(k.Kernel, k.Shared)), layouts(ranksOf(in)), layouts([]int{2, 2}), typesOf(in),
+		left, w.list(in), quoted(config(k.Kernel)), layouts(ranksOf(in)), layouts([]int{2, 2}), typesOf(in),
 		tensor(kinds[0], k.Blocks, counts[0]), tensor(kinds[1], k.Blocks, counts[1]))
 	for i, d := range kinds {
 		each[i] = w.let("stablehlo.reduce(%s init: %s) applies stablehlo.add across dimensions = [0] : (%s, %s) -> %s",
