@@ -206,7 +206,7 @@ func (w *writer) body(f *ir.Func) {
 		}
 		return n.Inputs
 	}
-	live, done := map[*ir.Node]bool{}, map[*ir.Node]bool{}
+	live, done, once := map[*ir.Node]bool{}, map[*ir.Node]bool{}, map[*ir.Node]bool(nil)
 	var mark, write func(n *ir.Node)
 	mark = func(n *ir.Node) {
 		if !live[n] {
@@ -226,6 +226,9 @@ func (w *writer) body(f *ir.Func) {
 		}
 		if r := regions[n]; r == nil {
 			w.node(n)
+			if once[n] {
+				w.fix(n)
+			}
 		} else if !r.written {
 			w.sums(r)
 		}
@@ -233,10 +236,12 @@ func (w *writer) body(f *ir.Func) {
 	for _, r := range f.Results {
 		mark(r.Node)
 	}
-	for _, n := range f.Nodes {
-		if live[n] {
-			write(n)
-		}
+	nodes := slices.DeleteFunc(slices.Clone(f.Nodes), func(n *ir.Node) bool { return !live[n] })
+	if w.options.Spread { // for a device that launches kernels one by one
+		once = w.once(nodes)
+	}
+	for _, n := range nodes {
+		write(n)
 	}
 }
 
