@@ -29,10 +29,11 @@ type benchFlags struct {
 func (c *command) bench() *cobra.Command {
 	f := &benchFlags{Options: bench.Options{Policy: c.trainPolicy, Loop: c.trainLoop}}
 	f.Train = func(ctx context.Context, r bench.Recipe, after func()) error {
-		return c.trainRecipe(ctx, r, app.Job{}, after)
+		return c.trainRecipe(ctx, recipe(r), app.Job{}, after)
 	}
-	f.Device = func(ctx context.Context, r bench.Recipe, device string, after func()) error {
-		return c.trainRecipe(ctx, r, app.Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
+	f.Device = func(ctx context.Context, g bench.GPUSpec, device string, after func()) error {
+		set := append(recipe(g.Recipe), fmt.Sprintf("hidden=%d,%d", g.Width, g.Width))
+		return c.trainRecipe(ctx, set, app.Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
 	}
 	f.Whole = func(ctx context.Context, args []string) (bench.WholeRun, error) { return wholeRun(ctx, args) }
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
@@ -130,9 +131,8 @@ func benchmark(name string) (bench.Benchmark, error) {
 	return bench.Benchmark{}, request.Unknown("benchmark", name, names, "weft bench")
 }
 
-// trainRecipe returns PPO as weft train has it, but for annealing, which an endless
-// run has none of, on a job's device and under its policy.
-func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j app.Job, after func()) error {
+// trainRecipe trains PPO with the settings, on a job's device and under its policy.
+func (c *command) trainRecipe(ctx context.Context, set []string, j app.Job, after func()) error {
 	a, err := c.set.Algorithm("ppo")
 	if err != nil {
 		return err
@@ -141,12 +141,14 @@ func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j app.Job, af
 	if err != nil {
 		return err
 	}
-	j.Algorithm, j.Env, j.Preset, j.Steps, j.Set = a, e, "default", endless, recipe(r)
+	j.Algorithm, j.Env, j.Preset, j.Steps, j.Set = a, e, "default", endless, set
 	j.Watch = func(app.Progress) { after() }
 	_, err = app.Train(ctx, j)
 	return err
 }
 
+// recipe returns the settings of a recipe: PPO as weft train has it, but for annealing, which an
+// endless run has none of.
 func recipe(r bench.Recipe) []string {
 	return []string{
 		fmt.Sprint("envs=", r.Envs), fmt.Sprint("horizon=", r.Horizon), fmt.Sprint("epochs=", r.Epochs),

@@ -22,10 +22,11 @@ var GPU = Benchmark{
 	precisions: true,
 }
 
-// GPUSpec is a recipe and, for a peer, how it is to go about it.
+// GPUSpec is a recipe with networks of some width and, for a peer, how it is to go about it.
 type GPUSpec struct {
 	Recipe
-	Way string `json:"way"`
+	Width int    `json:"width"` // of both hidden layers
+	Way   string `json:"way"`
 }
 
 func (g GPUSpec) by(_, way string) (any, bool) {
@@ -35,25 +36,34 @@ func (g GPUSpec) by(_, way string) (any, bool) {
 
 // DeviceFunc trains the recipe with Weft as one program of the device until ctx is
 // done, and calls after every iteration.
-type DeviceFunc func(ctx context.Context, r Recipe, device string, after func()) error
+type DeviceFunc func(ctx context.Context, g GPUSpec, device string, after func()) error
 
-func gpuCases(quick bool) []Case {
-	sizes := []Recipe{{Envs: 128, Horizon: 128}, {Envs: 2048, Horizon: 128}, {Envs: 65536, Horizon: 32}}
+func gpuCases(quick bool) (out []Case) {
 	if quick {
-		sizes = []Recipe{{Envs: 128, Horizon: 32}}
+		return []Case{gpuCase(128, 32, 64)}
 	}
-	var out []Case
-	for _, r := range sizes {
-		r.Epochs, r.Minibatches = 4, 4
-		out = append(out, Case{
-			ID:    fmt.Sprintf("%dx%d", r.Envs, r.Horizon),
-			Title: fmt.Sprintf("%d environments x %d steps, %d epochs x %d minibatches", r.Envs, r.Horizon, r.Epochs, r.Minibatches),
-			Work:  float64(r.Envs * r.Horizon),
-			Unit:  "steps/s",
-			Spec:  GPUSpec{Recipe: r},
-		})
+	return []Case{
+		gpuCase(128, 128, 64), gpuCase(2048, 128, 64), gpuCase(65536, 32, 64),
+		gpuCase(2048, 128, 256), gpuCase(2048, 128, 1024),
 	}
-	return out
+}
+
+// gpuCase returns the recipe for so many environments; its name says the width of networks that are
+// not as everywhere.
+func gpuCase(envs, horizon, width int) Case {
+	r := Recipe{Envs: envs, Horizon: horizon, Epochs: 4, Minibatches: 4}
+	id := fmt.Sprintf("%dx%d", envs, horizon)
+	if width != 64 {
+		id = fmt.Sprintf("%s,net=%dx%d", id, width, width)
+	}
+	return Case{
+		ID: id,
+		Title: fmt.Sprintf("%d environments x %d steps, %d epochs x %d minibatches, networks of 2x%d",
+			envs, horizon, r.Epochs, r.Minibatches, width),
+		Work: float64(envs * horizon),
+		Unit: "steps/s",
+		Spec: GPUSpec{Recipe: r, Width: width},
+	}
 }
 
 func gpuContenders(ctx context.Context, o Options) (field, error) {
@@ -114,7 +124,7 @@ func (o Options) checkPrecisions() error {
 func onDevice(o Options, path, on string) Contender {
 	return &inProcess{label: Label{Name: "weft", Path: path}, warm: 1, make: func(ctx context.Context, c Case) (program, error) {
 		return begin(ctx, func(ctx context.Context, after func()) error {
-			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, on, after)
+			return o.Device(ctx, c.Spec.(GPUSpec), on, after)
 		}), nil
 	}}
 }

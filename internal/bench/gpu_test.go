@@ -23,7 +23,7 @@ func TestPrecisions(t *testing.T) {
 		{"xla:cpu", "bf16", "xla:cpu+bf16"},
 	} {
 		var ran []string
-		o := Options{Count: 1, Quick: true, Only: []string{"weft"}, On: c.on, Device: func(ctx context.Context, _ Recipe, device string, after func()) error {
+		o := Options{Count: 1, Quick: true, Only: []string{"weft"}, On: c.on, Device: func(ctx context.Context, _ GPUSpec, device string, after func()) error {
 			ran = append(ran, device)
 			for ctx.Err() == nil {
 				after()

@@ -43,8 +43,8 @@ class Seen(NamedTuple):
     over: jax.Array
 
 
-def network(key, out, gain):
-    sizes, gains = ((4, 64), (64, 64), (64, out)), (2**0.5, 2**0.5, gain)
+def network(key, width, out, gain):
+    sizes, gains = ((4, width), (width, width), (width, out)), (2**0.5, 2**0.5, gain)
     keys = jax.random.split(key, 3)
     return [(jax.nn.initializers.orthogonal(g)(k, s), jnp.zeros(s[1])) for k, s, g in zip(keys, sizes, gains)]
 
@@ -181,7 +181,8 @@ def prepare(spec):
     updates = max(1, STEPS_A_CALL // (spec["envs"] * spec["horizon"]))
     train = jax.jit(lambda carry: lax.scan(partial(iteration, spec), carry, length=updates))
     key = jax.random.key(0)
-    params = {"policy": network(jax.random.key(1), 2, 0.01), "critic": network(jax.random.key(2), 1, 1.0)}
+    width = spec.get("width", 64)
+    params = {"policy": network(jax.random.key(1), width, 2, 0.01), "critic": network(jax.random.key(2), width, 1, 1.0)}
     zeros = jax.tree.map(jnp.zeros_like, params)
     world = World(start(key, spec["envs"]), jnp.zeros(spec["envs"], int))
     state = [((Learner(params, zeros, zeros, jnp.zeros(())), world, key), None)]
