@@ -19,6 +19,9 @@ import (
 
 func TestMain(m *testing.M) {
 	cli.SetRunner(newCounter)
+	if do := acts[os.Getenv(asCommand)]; do != nil {
+		act(do)
+	}
 	if os.Getenv(asCommand) != "" { // a process of a cluster that a test has started
 		cli.Main(weft.Builtin())
 	}

@@ -1,10 +1,10 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,25 +40,71 @@ func hand(t *testing.T, dir string, files ...string) {
 	}
 }
 
+// town is a cluster whose processes and users have certificates of one authority. Its coordinator
+// is a process of its own.
+type town struct {
+	*testing.T
+	at    string            // address of the coordinator
+	certs map[string]string // folders of certificates, by the names of their holders
+	log   *shared           // output of the coordinator
+	pid   int               // the coordinator
+}
+
+// newTown starts a coordinator with flags, and issues certificates to holders, by their roles.
+func newTown(t *testing.T, holders map[string]string, flags ...string) town {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	w := town{T: t, certs: map[string]string{}}
+	do(t, 0, "certs", "init")
+	for name, role := range holders {
+		w.issue(name, role)
+	}
+	w.issue("here", "coordinate")
+	w.log, w.pid = w.start(append([]string{"coordinator", "--listen", "127.0.0.1:0", "--certs", w.certs["here"]}, flags...)...)
+	w.at = strings.TrimSuffix(strings.Fields(w.log.until("coordinator at"))[2], ":")
+	return w
+}
+
+func (w town) issue(name, role string) {
+	w.Helper()
+	do(w.T, 0, "certs", "issue", name, "--role", role)
+	w.certs[name] = handOut(w.T, name)
+}
+
+// start runs a command as a process until the test is over.
+func (w town) start(args ...string) (out *shared, pid int) {
+	w.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		w.Fatal(err)
+	}
+	out = newShared()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	return out, cmd.Process.Pid
+}
+
+// work starts a worker that shows a holder's certificate.
+func (w town) work(name, holder string) {
+	w.Helper()
+	out, _ := w.start("worker", "--join", w.at, "--name", name, "--devices", "cpu", "--certs", w.certs[holder])
+	out.until("joined")
+}
+
 // TestRoles: with the very commands, another user of the machine who has a certificate does what
 // its role allows and nothing else; and a worker whose certificate is revoked is gone, without
 // anything being restarted.
 func TestRoles(t *testing.T) {
-	t.Chdir(t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	do(t, 0, "certs", "init")
-	at := map[string]string{}
-	for name, role := range map[string]string{"here": "coordinate", "gpu1": "work", "alice": "submit", "bob": "read"} {
-		do(t, 0, "certs", "issue", name, "--role", role)
-		at[name] = handOut(t, name)
-	}
-	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--certs", at["here"], "--json")
-	var e struct{ Address string }
-	if err := json.Unmarshal([]byte(out.until("listening")), &e); err != nil {
-		t.Fatal(err)
-	}
-	worker, _ := serve(t, "worker", "--join", e.Address, "--name", "a", "--devices", "cpu", "--certs", at["gpu1"], "--json", "--patience", "1h")
-	worker.until("joined")
+	w := newTown(t, map[string]string{"gpu1": "work", "alice": "submit", "bob": "read"})
+	w.work("a", "gpu1")
+	other := newStranger(t)
 	for _, c := range []struct {
 		who, args, want string
 	}{
@@ -70,13 +116,13 @@ func TestRoles(t *testing.T) {
 		{"gpu1", "status", "this takes read"},
 		{"alice", "stop x", "there is no run x"},
 	} {
-		text, err := asStranger(t, append(strings.Fields(c.args), "--cluster", e.Address, "--certs", at[c.who])...)
+		text, err := other.do("1", append(strings.Fields(c.args), "--cluster", w.at, "--certs", w.certs[c.who])...)
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: weft %s: %v\n%s\nwant %q", c.who, c.args, err, text, c.want)
 		}
 	}
 	for _, who := range []string{"bob", "alice"} {
-		text, err := asStranger(t, "worker", "--join", e.Address, "--name", "b", "--devices", "cpu", "--certs", at[who])
+		text, err := other.do("1", "worker", "--join", w.at, "--name", "b", "--devices", "cpu", "--certs", w.certs[who])
 		if err == nil || !strings.Contains(text, "this takes work") {
 			t.Errorf("%s works: %v\n%s", who, err, text)
 		}
@@ -86,10 +132,10 @@ func TestRoles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("certs", "gpu1.key")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("its key: %v", err)
 	}
-	hand(t, at["here"], "ca.crl")
+	hand(t, w.certs["here"], "ca.crl")
 	deadline := time.Now().Add(time.Minute)
 	for {
-		o := do(t, 0, "status", "--cluster", e.Address, "--certs", at["bob"])
+		o := do(t, 0, "status", "--cluster", w.at, "--certs", w.certs["bob"])
 		if strings.Contains(o.out, "0 workers") {
 			break
 		}
@@ -98,8 +144,8 @@ func TestRoles(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if text, err := asStranger(t, "worker", "--join", e.Address, "--name", "c", "--devices", "cpu", "--certs", at["gpu1"], "--patience", "1s"); err == nil {
+	if text, err := other.do("1", "worker", "--join", w.at, "--name", "c", "--devices", "cpu", "--certs", w.certs["gpu1"], "--patience", "1s"); err == nil {
 		t.Errorf("a revoked certificate is taken:\n%s", text)
 	}
-	out.until(`it was revoked`)
+	w.log.until(`it was revoked`)
 }

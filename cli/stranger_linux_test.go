@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,17 +26,22 @@ func TestStranger(t *testing.T) {
 
 	// The same with the very commands, as another user where that can be tried, and as
 	// one with another home where it cannot.
+	other := newStranger(t)
+	var all sync.WaitGroup
 	for _, args := range [][]string{
 		{"status", "--cluster", at},
 		{"stop", "x", "--cluster", at},
 		{"train", "ppo", "--env", "Identity-v0", "--steps", "64", "--cluster", at},
 		{"worker", "--join", at, "--name", "stranger", "--devices", "cpu", "--patience", "1s"},
 	} {
-		text, err := asStranger(t, args...)
-		if err == nil || !strings.Contains(text, "certificate") {
-			t.Errorf("weft %s as another user: %v\n%s", strings.Join(args, " "), err, text)
-		}
+		all.Go(func() {
+			text, err := other.do("1", args...)
+			if err == nil || !strings.Contains(text, "certificate") {
+				t.Errorf("weft %s as another user: %v\n%s", strings.Join(args, " "), err, text)
+			}
+		})
 	}
+	all.Wait()
 	contains(t, do(t, 0, "status", "--cluster", at).out, "1 worker")
 }
 
@@ -86,8 +92,14 @@ func refuses(t *testing.T, at string) {
 // nobody is a user that owns nothing.
 const nobody = 65534
 
-// asStranger runs a command of this program as another user.
-func asStranger(t *testing.T, args ...string) (string, error) {
+// stranger is another user of this machine, with a home that has nothing but this program. Where
+// the test may not start processes of other users, it is this one with another home.
+type stranger struct {
+	*testing.T
+	home, program string
+}
+
+func newStranger(t *testing.T) stranger {
 	t.Helper()
 	home, err := os.MkdirTemp("", "stranger-")
 	if err != nil {
@@ -95,29 +107,37 @@ func asStranger(t *testing.T, args ...string) (string, error) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	program, err := os.Executable()
+	if err == nil {
+		program, err = forAll(home, program) // whose folder is the test's own
+	}
+	if err == nil && os.Getuid() == 0 {
+		err = os.Chown(home, nobody, nobody)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	return stranger{t, home, program}
+}
+
+// do runs the program as a command ("1"), or for one of acts, and returns what it printed.
+func (s stranger) do(what string, args ...string) (string, error) {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), s.program, args...)
 	if os.Getuid() == 0 {
-		// The program's folder is the test's own, so that a stranger gets a copy in another.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		if err := os.Chown(home, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
-		if cmd.Path, err = forAll(home, program); err != nil {
-			t.Fatal(err)
-		}
 	}
-	cmd.Dir = home
-	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, asCommand + "=1"}
+	cmd.Dir = s.home
+	cmd.Env = []string{"HOME=" + s.home, "XDG_CONFIG_HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.home, asCommand + "=" + what}
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
 
-// forAll copies a program to where everybody may start it.
+// forAll links or copies a program to a folder in which everybody may start it.
 func forAll(dir, program string) (string, error) {
 	to := filepath.Join(dir, "program")
+	if os.Link(program, to) == nil {
+		return to, nil
+	}
 	text, err := os.ReadFile(program)
 	if err == nil {
 		err = os.WriteFile(to, text, 0o755)

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
-	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/protocol"
+	"github.com/weft-rl/weft/internal/run/protocol/protocoltest"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -50,46 +48,18 @@ func (w town) issue(name string, roles ...certs.Role) *tls.Config {
 // as has a worker show a certificate.
 func as(c *tls.Config) func(*worker.Options) { return func(o *worker.Options) { o.TLS = c } }
 
-// forge joins as somebody says it is, and returns what it is answered. Then it says things.
+// forge joins with a certificate as hello says, sends messages, and returns the coordinator's
+// answer to hello.
 func (c *cluster) forge(config *tls.Config, hello protocol.Hello, all ...*protocol.Up) *protocol.Down {
 	c.Helper()
-	hello.Version, hello.Binary, hello.Instance, hello.Host, hello.Cores, hello.Devices = protocol.Version, "b1", "forged", "h", 1, []string{"cpu"}
-	var first *protocol.Down
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	defer cancel()
 	forger := &protocol.Client{Addresses: c.address, TLS: config, Patience: patience}
-	err := forger.Each(c.Context(), func(conn *grpc.ClientConn) error {
-		ctx, cancel := context.WithTimeout(c.Context(), patience)
-		defer cancel()
-		link, err := protocol.Join(ctx, conn)
-		if err == nil {
-			err = link.Send(&protocol.Up{Kind: protocol.KindHello, Hello: &hello})
-		}
-		if err == nil {
-			first, err = link.Recv()
-		}
-		if err != nil || first.Kind != protocol.KindWelcome {
-			return err
-		}
-		for i, m := range all {
-			m.Seq = int64(i + 1)
-			if err := link.Send(m); err != nil {
-				return err
-			}
-		}
-		for heard := 0; heard < len(all); { // all of it was taken
-			m, err := link.Recv()
-			if err != nil {
-				return err
-			}
-			if m.Kind == protocol.KindAck {
-				heard++
-			}
-		}
-		return nil
-	})
+	answer, err := protocoltest.Join(ctx, forger, hello, func(f *protocoltest.Forger) error { return f.Say(all...) })
 	if err != nil {
-		first = &protocol.Down{Kind: protocol.KindRefused, Text: err.Error()}
+		return &protocol.Down{Kind: protocol.KindRefused, Text: err.Error()}
 	}
-	return first
+	return answer
 }
 
 // TestForger: a worker of the cluster that has no part of a run can neither write its record nor
@@ -105,23 +75,7 @@ func TestForger(t *testing.T) {
 	c.submit("r", 1, 65, "")
 	c.at("r", 64)
 	mallory := town.issue("mallory", certs.Work)
-	var all []*protocol.Up
-	for _, m := range []protocol.Up{
-		{Kind: protocol.KindRecord, Tail: []byte("forged\n")},
-		{Kind: protocol.KindRecord, Tail: []byte("forged\n"), Offset: 1 << 40}, // lines are missing, then
-		{Kind: protocol.KindNote, Text: "\x1b[2Jforged"},
-		{Kind: protocol.KindReady},
-		{Kind: protocol.KindDone, Offset: 1, Progress: &part.Progress{Steps: 1}}, // what is beyond it is cut off
-		{Kind: protocol.KindFailed, Text: "forged", User: true},
-		{Kind: protocol.KindCommit, Manifest: &part.Manifest{Epoch: 1, Step: 1 << 40, Object: "forged", Record: 1 << 40}},
-		{Kind: protocol.KindBeat, Progress: &part.Progress{Steps: 1 << 40}},
-	} {
-		m.Run, m.Epoch = "r", 1
-		if m.Kind != protocol.KindBeat {
-			all = append(all, &m)
-		}
-	}
-	if got := c.forge(mallory, protocol.Hello{Name: "b", Data: "b:1"}, all...); got.Kind != protocol.KindWelcome {
+	if got := c.forge(mallory, protocol.Hello{Name: "b", Data: "b:1"}, protocoltest.Forgeries("r", 1)...); got.Kind != protocol.KindWelcome {
 		t.Fatalf("%+v", got)
 	}
 	c.told(`refused mallory at`)
