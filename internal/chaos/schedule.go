@@ -46,7 +46,6 @@ type trait struct {
 	network     bool          // it needs connections that can be disturbed
 	sockets     bool          // it needs workers that reach each other by Unix sockets
 	asked       bool          // it is only injected if it is asked for by name
-	allowed     time.Duration // for what is only known after a while, beside the bar
 }
 
 var traits = []trait{
@@ -65,8 +64,8 @@ var traits = []trait{
 	{kind: LargeRecord}, {kind: LoseLines},
 	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect},
 	{kind: HangSubmission, least: time.Second, most: 3 * time.Second},
-	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second, allowed: 3 * time.Second},
-	{kind: HideSocket, sockets: true, allowed: time.Second},
+	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second},
+	{kind: HideSocket, sockets: true},
 	{kind: SetClock, asked: true, least: 2 * time.Second, most: 5 * time.Second},
 }
 
@@ -75,16 +74,6 @@ const connect = 3 * time.Second
 
 // possible reports whether a kind can be injected with or without a network.
 func (t trait) possible(network bool) bool { return network && !t.sockets || !network && !t.network }
-
-// allowance returns the time that a run may take beyond the bar to recover from a fault of a kind.
-func (k Kind) allowance() time.Duration {
-	for _, t := range traits {
-		if t.kind == k {
-			return t.allowed
-		}
-	}
-	return 0
-}
 
 // Kinds returns all kinds, in the order of reports.
 func Kinds() (out []Kind) {

@@ -174,8 +174,8 @@ func (t *trial) judge(f Fault, m mark, r core.Run, took time.Duration) Injected 
 	if r.Phase.Over() {
 		i.Recovery = -1
 	}
-	if bar := t.Bar + f.Kind.allowance(); t.Bar > 0 && i.Recovery > bar.Seconds() {
-		t.bad(fmt.Errorf("%s: it took %v to train again, and the bar is %v: %v", f, took.Round(time.Millisecond), bar, last(r.History, 6)))
+	if t.Bar > 0 && i.Recovery > t.Bar.Seconds() {
+		t.bad(fmt.Errorf("%s: it took %v to train again, and the bar is %v: %v", f, took.Round(time.Millisecond), t.Bar, last(r.History, 6)))
 	}
 	return i
 }
