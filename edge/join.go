@@ -27,7 +27,7 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	case places <- struct{}{}:
 	default:
 		l.beyond.Want(to, m.From, m.Edge)
-		if err := l.await(ctx, places); err != nil {
+		if err := l.hold(ctx, places); err != nil {
 			return err
 		}
 	}
@@ -37,31 +37,30 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	if l.queues[m.Edge] > 0 {
 		return nil
 	}
-	if err := l.await(ctx, places); err != nil { // until it was taken
+	if err := l.hold(ctx, places); err != nil { // until it was taken
 		return err
 	}
 	<-places
 	return nil
 }
 
-// await takes a place of another process's replica, when there is one.
-func (l *Local) await(ctx context.Context, places chan struct{}) error {
-	defer l.rest()()
-	return hold(ctx, places)
+// rest notes that a replica is about to wait.
+func (l *Local) rest() {
+	if idle := l.idle.Add(1); l.beyond != nil {
+		l.beyond.Hurry(idle == l.here)
+	}
 }
 
-// rest notes that a replica is about to wait for another process's, and what it
-// returns when that is over.
-func (l *Local) rest() (resume func()) {
-	l.beyond.Hurry(l.idle.Add(1) == l.here)
-	return l.resume
-}
-
+// resume notes that a replica's wait has ended.
 func (l *Local) resume() {
-	if l.idle.Add(-1) == l.here-1 {
+	l.woken.Add(1)
+	if idle := l.idle.Add(-1); l.beyond != nil && idle == l.here-1 {
 		l.beyond.Busy()
 	}
 }
+
+// Joined reports whether there are replicas of other processes.
+func (l *Local) Joined() bool { return l.beyond != nil }
 
 // Queue returns how many messages of an edge may wait between two replicas.
 func (l *Local) Queue(edge int) int { return l.queues[edge] }

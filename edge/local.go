@@ -15,6 +15,14 @@ type Local struct {
 	beyond Beyond
 	here   int32        // replicas of this process
 	idle   atomic.Int32 // of which so many wait
+	woken  atomic.Int64 // waits that have ended
+}
+
+// Waiting returns how many replicas of this process wait for a message, or for room to send one,
+// and how many such waits have ended so far.
+func (l *Local) Waiting() (now int, ended int64) {
+	ended = l.woken.Load() // first: a wait that ends meanwhile is seen at the next look
+	return int(l.idle.Load()), ended
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
@@ -70,14 +78,14 @@ func (l localLink) Send(ctx context.Context, to int, m Message) error {
 	if l.all.isAway(to) {
 		return l.all.carry(ctx, to, places, m)
 	}
-	if err := hold(ctx, places); err != nil {
+	if err := l.all.hold(ctx, places); err != nil {
 		return err
 	}
 	b.in <- item{m: m}
 	if l.all.queues[m.Edge] > 0 {
 		return nil
 	}
-	if err := hold(ctx, places); err != nil { // until it was taken
+	if err := l.all.hold(ctx, places); err != nil { // until it was taken
 		return err
 	}
 	<-places
@@ -85,12 +93,14 @@ func (l localLink) Send(ctx context.Context, to int, m Message) error {
 }
 
 // hold takes a place.
-func hold(ctx context.Context, places chan struct{}) error {
+func (l *Local) hold(ctx context.Context, places chan struct{}) error {
 	select {
 	case places <- struct{}{}:
 		return nil
 	default:
 	}
+	l.rest()
+	defer l.resume()
 	select {
 	case places <- struct{}{}:
 		return nil
@@ -121,9 +131,8 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 	if m, ok := l.Poll(); ok {
 		return m, nil
 	}
-	if l.all.beyond != nil {
-		defer l.all.rest()()
-	}
+	l.all.rest()
+	defer l.all.resume()
 	select {
 	case i := <-l.all.boxes[l.me].in:
 		return i.take(), nil

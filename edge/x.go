@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/plan"
@@ -104,8 +105,9 @@ type X struct {
 	partly   []rl.Narrower // that the replica keeps of others' environments
 	narrowed bool          // they are at those of this iteration's sessions
 
-	departures int     // of all replicas
-	versions   []int64 // of the copies at hand, by edge
+	waits      atomic.Int32 // edge that the replica waits on, counted from 1; 0 is none
+	departures int          // of all replicas
+	versions   []int64      // of the copies at hand, by edge
 	stats      []Stat
 }
 
@@ -243,9 +245,11 @@ func (x *X) discard() (n int) {
 func (x *X) send(edge, to int, m Message) {
 	m.Edge = edge
 	begin := time.Now()
+	x.waits.Store(int32(edge) + 1)
 	if err := x.link.Send(x.ctx, to, m); err != nil {
 		x.fail(err)
 	}
+	x.waits.Store(0)
 	s := &x.stats[edge]
 	s.Wait += time.Since(begin)
 	s.Messages++
@@ -278,12 +282,29 @@ func (x *X) wait(edge int) {
 		return
 	}
 	begin := time.Now()
+	x.waits.Store(int32(edge) + 1)
 	m, err := x.link.Next(x.ctx)
 	if err != nil {
 		x.fail(err)
 	}
+	x.waits.Store(0)
 	x.stats[edge].Wait += time.Since(begin)
 	x.file(m)
+}
+
+// Waits describes the edge that the replica's program waits on, or returns "" if it does not wait.
+// It may be called by any goroutine.
+func (x *X) Waits() string {
+	switch i := int(x.waits.Load()) - 1; {
+	case i < 0:
+		return ""
+	case i < len(x.top.Edges):
+		e := x.top.Edges[i]
+		return fmt.Sprintf("%s %q from %s to %s", e.Operator, e.Name, e.From, e.To)
+	case i == x.tokens():
+		return "the next batch of a producer"
+	}
+	return "the meeting of all replicas at the end of an iteration"
 }
 
 // poll files all that has arrived.

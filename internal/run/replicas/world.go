@@ -77,11 +77,12 @@ type World struct {
 	homes    map[string]int // group of each component, by name
 	members  map[string]int // that a component belongs to, in a plan over agents
 
-	from  int64 // steps that the run had when it was loaded
-	idle  int64 // steps of an asynchronous run that nothing was sent for
-	saves int   // asked for so far
-	live  bool  // programs are running
-	final *rl.State
+	from    int64        // steps that the run had when it was loaded
+	idle    int64        // steps of an asynchronous run that nothing was sent for
+	saves   int          // asked for so far
+	live    bool         // programs are running
+	running atomic.Int32 // programs
+	final   *rl.State
 
 	program func(until func(steps int64) int64) error // of a loop that is one device program
 	drops   int                                       // items in flight that checkpoints cost
@@ -422,6 +423,7 @@ func (w *World) Train(ctx context.Context) error {
 		return err
 	}
 	w.live = true
+	defer w.watch(stop)()
 	var all sync.WaitGroup
 	var left atomic.Int64 // programs that did not come to their end
 	for _, r := range w.here() {
@@ -537,6 +539,8 @@ func (w *World) connect(ctx context.Context) error {
 func (r *replica) train() error {
 	r.begun = time.Now()
 	r.command.Verdict = rendezvous.Verdict{Steps: r.world.from, More: true}
+	r.world.running.Add(1)
+	defer r.world.running.Add(-1)
 	return rl.Catch(func() error {
 		if !r.world.Leads() && r.world.Plan.Sparing() {
 			r.send(0, false) // it may be lost before it is asked

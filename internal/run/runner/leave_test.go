@@ -129,6 +129,22 @@ func TestLeaveDisagree(t *testing.T) {
 	}
 }
 
+// TestStandsStill: a run whose replicas all wait for each other ends with an error that says who
+// waits for what, and leaves its checkpoint.
+func TestStandsStill(t *testing.T) {
+	j := quits(t, hangs, 2)
+	j.CheckpointSteps = 1
+	_, err := Train(t.Context(), j)
+	for _, want := range []string{
+		"the run stands still", `collector 0 for send "x" from learner to collector`, `collector 1 for send`,
+		"learner 0 for the meeting of all replicas at the end of an iteration", "(the checkpoint of step 64 is good)",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it ended with %v, want %q", err, want)
+		}
+	}
+}
+
 // TestEdgesOfOneName: metrics of edges that have the same name are told apart.
 func TestEdgesOfOneName(t *testing.T) {
 	j := quits(t, never, 1)
