@@ -95,3 +95,25 @@ func TestRegions(t *testing.T) {
 		})
 	}
 }
+
+// Regions of wide networks are done by teams, which leave the largest sums to others.
+func TestWideRegions(t *testing.T) {
+	f := recorded(t, []shapes.Shape{f32(320, 4), f32(4, 144), f32(144), f32(144, 128), f32(128, 2)}, func(xs []*Node) []*Node {
+		y := Tanh(Add(product(xs[0], xs[1], 1, 0), ExpandAxes(xs[2], 0)))
+		z := Tanh(product(y, xs[3], 1, 0))
+		few := MulScalar(product(z, xs[4], 1, 0), 0.1)
+		loss := MulScalar(ReduceAllSum(Add(Mul(few, few), Exp(few))), 1.0/320)
+		return append(Gradient(loss, xs[1], xs[2], xs[3], xs[4]), loss)
+	})
+	rs := rows.Regions(f)
+	if len(rs) != 1 {
+		t.Fatalf("%d regions of\n%s", len(rs), f)
+	}
+	for p, tolerance := range map[ir.Precision]float64{ir.Exact: 1e-5, ir.TF32: 2e-2, ir.BF16: 2e-3} {
+		k := ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, p, tolerance)
+		if len(k.Left) != 1 || len(k.Written) != 2 {
+			t.Errorf("%s: %d sums are left and %d matrices written, want the gradient of the largest matrix, by 2", p, len(k.Left), len(k.Written))
+		}
+		t.Logf("%s: %d bytes of shared memory", p, k.Shared)
+	}
+}

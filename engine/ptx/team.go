@@ -40,6 +40,21 @@ type team struct {
 	begin              string // the block's first row
 	group, member      string // of a thread in a warp: lane/4 and lane%4
 	inside             string // predicate: the thread is the one that writes what is small of its row
+
+	// Of regions: shared memory is used again once a matrix has been read for the last time, which
+	// a first writing finds out.
+	order int
+	reads map[*rows.Node]int // the last one of each matrix, in the order of the program
+	known map[*rows.Node]int // reads of the first writing; nil while that goes on, and in loops
+	free  []span
+}
+
+func newTeam(l *rows.Loop, p ir.Precision, bands int) *team {
+	t := &team{writer: newWriter(l, teamWarps, p), bands: bands, uses: map[*rows.Node]int{}, buffers: map[*rows.Node]*matrix{},
+		states: map[int]*matrix{}, products: map[*rows.Node][][][4]string{}, matrices: map[*rows.Node][][2]part{},
+		vectors: map[*rows.Node][][2]string{}, reads: map[*rows.Node]int{}}
+	t.own, t.budget = t.special, 96
+	return t
 }
 
 // ofTeam writes a loop as the kernel of teams, or refuses.
@@ -48,9 +63,7 @@ func ofTeam(l *rows.Loop, name string, p ir.Precision) (k Kernel, err error) {
 	if l.Rows > 2*band*processors {
 		bands = 2
 	}
-	t := &team{writer: newWriter(l, teamWarps, p), bands: bands, uses: map[*rows.Node]int{}, buffers: map[*rows.Node]*matrix{},
-		states: map[int]*matrix{}, products: map[*rows.Node][][][4]string{}, matrices: map[*rows.Node][][2]part{}, vectors: map[*rows.Node][][2]string{}}
-	t.own, t.budget = t.special, 96
+	t := newTeam(l, p, bands)
 	if err := refused(t.kernel); err != nil {
 		return k, err
 	}
@@ -115,15 +128,9 @@ func (t *team) results() {
 // write it.
 func (t *team) where() {
 	t.addresses()
-	t.thread = t.Op(b32, "mov.u32", "%tid.x")
-	t.lane = t.Op(b32, "and.b32", t.thread, "31")
-	t.lane64 = t.Op(b64, "cvt.u64.u32", t.lane)
-	t.warp = t.Op(b32, "shr.u32", t.thread, "5")
-	t.group, t.member = t.Op(b32, "shr.u32", t.lane, "2"), t.Op(b32, "and.b32", t.lane, "3")
-	t.mine = t.Op(b32, "and.b32", t.lane, fmt.Sprint(t.rows()-1))
+	t.threads()
 	t.begin = t.Op(b32, "mul.lo.u32", t.Op(b32, "mov.u32", "%ctaid.x"), fmt.Sprint(t.rows()))
 	row := t.Op(b32, "add.u32", t.begin, t.mine)
-	t.inside = t.Op(pred, "setp.lt.u32", t.thread, fmt.Sprint(t.rows()))
 	t.first = t.inside
 	if t.loop.Rows%t.rows() != 0 {
 		t.first = t.Op(pred, "and.pred", t.inside, t.Op(pred, "setp.lt.u32", row, fmt.Sprint(t.loop.Rows)))
@@ -132,11 +139,26 @@ func (t *team) where() {
 	t.row = t.Op(b64, "cvt.u64.u32", row)
 }
 
-// survey counts who uses what: an operand of a product is kept in any case, and so is a long
-// result.
-func (t *team) survey() {
+// threads finds out which one this is. Every warp has all rows of a block, if they are not more
+// than its threads.
+func (t *team) threads() {
+	t.thread = t.Op(b32, "mov.u32", "%tid.x")
+	t.lane = t.Op(b32, "and.b32", t.thread, "31")
+	t.lane64 = t.Op(b64, "cvt.u64.u32", t.lane)
+	t.warp = t.Op(b32, "shr.u32", t.thread, "5")
+	t.group, t.member = t.Op(b32, "shr.u32", t.lane, "2"), t.Op(b32, "and.b32", t.lane, "3")
+	t.mine = t.Op(b32, "and.b32", t.thread, fmt.Sprint(t.rows()-1))
+	t.inside = t.Op(pred, "setp.lt.u32", t.thread, fmt.Sprint(t.rows()))
+}
+
+// survey counts who uses what.
+func (t *team) survey() { t.counts(func(visit func(*rows.Node)) { t.walk(true, visit) }, teamWide) }
+
+// counts counts how often nodes are used: an operand of a product is kept in any case. Matrices may
+// have so many elements.
+func (t *team) counts(walk func(func(*rows.Node)), most int) {
 	total := 0
-	t.walk(true, func(n *rows.Node) {
+	walk(func(n *rows.Node) {
 		for _, a := range n.Args {
 			t.uses[a]++
 			if n.Op == rows.Dot {
@@ -150,7 +172,7 @@ func (t *team) survey() {
 			refuse("a row's %d elements, which are no multiple of 16", n.N)
 		}
 	})
-	if total > teamWide {
+	if total > most {
 		refuse("matrices of %d elements", total)
 	}
 }
@@ -158,8 +180,20 @@ func (t *team) survey() {
 // ahead writes, before the loop, what is the same in every round, and loads weights while there is
 // room.
 func (t *team) ahead() {
-	long := func(n *rows.Node) bool { return spread(n.N) }
+	t.holds(func(visit func(*rows.Node)) { t.walk(false, visit) })
+	changes := map[*rows.Node]bool{}
 	t.walk(false, func(n *rows.Node) {
+		changes[n] = spread(n.N) || slices.ContainsFunc(n.Args, long) || n.Op == rows.Round || n.Op == rows.Carried || n.Op == rows.Chosen ||
+			slices.ContainsFunc(n.Args, func(a *rows.Node) bool { return changes[a] })
+		if !changes[n] {
+			t.get(n)
+		}
+	})
+}
+
+// holds loads weights, and vectors that all rows share, while there is room.
+func (t *team) holds(walk func(func(*rows.Node))) {
+	walk(func(n *rows.Node) {
 		switch {
 		case n.Op == rows.Dot && !long(n) && !long(n.Args[0]):
 			t.hold(n)
@@ -169,15 +203,10 @@ func (t *team) ahead() {
 			t.holdVector(n)
 		}
 	})
-	changes := map[*rows.Node]bool{}
-	t.walk(false, func(n *rows.Node) {
-		changes[n] = long(n) || slices.ContainsFunc(n.Args, long) || n.Op == rows.Round || n.Op == rows.Carried || n.Op == rows.Chosen ||
-			slices.ContainsFunc(n.Args, func(a *rows.Node) bool { return changes[a] })
-		if !changes[n] {
-			t.get(n)
-		}
-	})
 }
+
+// long reports whether a node's vectors are matrices of the block.
+func long(n *rows.Node) bool { return spread(n.N) }
 
 // common reports whether a node is read, and the same for all rows.
 func common(n *rows.Node) bool {
@@ -229,7 +258,7 @@ func (t *team) special(n *rows.Node) []string {
 		refuse("a row's %d elements in one thread", n.N)
 	case n.Op == rows.Chosen:
 		return t.choose(n)
-	case !slices.ContainsFunc(n.Args, func(a *rows.Node) bool { return spread(a.N) }):
+	case !slices.ContainsFunc(n.Args, long):
 		return nil
 	case n.Op == rows.Dot:
 		return t.smallDot(n)
@@ -245,6 +274,9 @@ func (t *team) special(n *rows.Node) []string {
 // choose writes a branch: if a row of the block wants it, all compute it, and those take it that
 // want it. Every warp has all rows, so they agree.
 func (t *team) choose(n *rows.Node) []string {
+	if t.rows() > lanes {
+		refuse("a branch of rows that no warp has all of")
+	}
 	b, end := n.Branch, t.label()
 	cond := t.get(b.Cond)[0]
 	wanted := t.Op(pred, "vote.sync.any.pred", cond, "0xffffffff")
@@ -285,9 +317,9 @@ func (t *team) smallDot(n *rows.Node) []string {
 			t.multiplyBands(a, weight(j*pieces+c), sums[c])
 		}
 	}
-	parts := t.room(8 * pieces)
+	t.read(n.Args[0])
+	parts := t.rooms(8*pieces, active)
 	size := parts.bytes()
-	t.top += (active - 1) * size
 	to := t.Op(b32, "mad.lo.u32", t.warp, fmt.Sprint(size), t.corner(parts))
 	guard := ""
 	if active < teamWarps {
@@ -308,6 +340,7 @@ func (t *team) smallDot(n *rows.Node) []string {
 		}
 		out[i] = t.total(found)
 	}
+	t.release(parts, active)
 	return out
 }
 
@@ -319,6 +352,7 @@ func (t *team) across(n *rows.Node) []string {
 	for i, g := range n.Groups {
 		out[i] = t.fold(n, at, h, g)
 	}
+	t.read(n.Args[0])
 	return out
 }
 
@@ -329,6 +363,7 @@ func (t *team) picked(n *rows.Node) []string {
 		if a := n.Args[f.Arg]; spread(a.N) {
 			h := t.keep(a)
 			out[i] = t.F("ld.shared", fmt.Sprintf("[%s+%d]", t.rowOf(h), h.at+4*f.Elem))
+			t.read(a)
 		} else {
 			out[i] = t.get(a)[f.Elem]
 		}

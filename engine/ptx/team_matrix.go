@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 
@@ -11,10 +13,60 @@ import (
 )
 
 // room finds shared memory for a matrix of the block's rows.
-func (t *team) room(columns int) *matrix {
-	h := &matrix{at: t.top, rows: t.rows(), columns: up(columns, 16), stride: up(columns, 16) + 4, size: 4}
-	t.top += h.bytes()
+func (t *team) room(columns int) *matrix { return t.rooms(columns, 1) }
+
+// rooms finds shared memory for several such matrices, one behind the other, and returns the first.
+func (t *team) rooms(columns, n int) *matrix {
+	h := &matrix{rows: t.rows(), columns: up(columns, 16), stride: up(columns, 16) + 4, size: 4}
+	size := n * h.bytes()
+	for i, s := range t.free {
+		if s.size >= size {
+			h.at = s.at
+			if t.free[i] = (span{s.at + size, s.size - size}); s.size == size {
+				t.free = slices.Delete(t.free, i, i+1)
+			}
+			return h
+		}
+	}
+	h.at = t.top
+	if i := len(t.free) - 1; i >= 0 && t.free[i].at+t.free[i].size == t.top { // what is free at the end
+		h.at, t.free = t.free[i].at, t.free[:i]
+	}
+	t.top = h.at + size
 	return h
+}
+
+// release gives n matrices' memory back, once everybody is through with them.
+func (t *team) release(h *matrix, n int) {
+	if t.known != nil {
+		t.Line("bar.sync 0")
+		t.free = joined(append(t.free, span{h.at, n * h.bytes()}))
+	}
+}
+
+// read notes that a matrix has been read.
+func (t *team) read(n *rows.Node) {
+	t.order++
+	t.reads[n] = t.order
+}
+
+// settle releases what has been read for the last time.
+func (t *team) settle() {
+	if t.known == nil {
+		return
+	}
+	freed := false
+	for _, n := range slices.SortedFunc(maps.Keys(t.buffers), func(a, b *rows.Node) int { return a.ID - b.ID }) {
+		if h := t.buffers[n]; t.known[n] <= t.order {
+			t.free = append(t.free, span{h.at, h.bytes()})
+			delete(t.buffers, n)
+			freed = true
+		}
+	}
+	if freed {
+		t.free = joined(t.free)
+		t.Line("bar.sync 0") // all have read it before it is written again
+	}
 }
 
 // shared0 returns the address of shared memory.
@@ -94,6 +146,7 @@ func (t *team) keep(n *rows.Node) *matrix {
 		h = t.keepLong(n)
 	}
 	t.Line("bar.sync 0")
+	t.settle()
 	t.buffers[n] = h
 	return h
 }
@@ -167,6 +220,9 @@ func (t *team) readLong(n *rows.Node, h *matrix) {
 	if n.Op != rows.Load || !even || kindOf(n.Type).Class != f32 {
 		refuse("a long row that is not just read")
 	}
+	if len(n.Dyn) > 0 && t.rows() > lanes {
+		refuse("a long row by number, of rows that no warp has all of")
+	}
 	var index []string
 	for i, d := range n.Dyn {
 		index = append(index, t.clamped(t.get(n.Args[i])[0], n.Args[i].Type, d.Most))
@@ -224,6 +280,8 @@ func (t *team) prepare(n *rows.Node) {
 	case rows.Map, rows.Pick:
 		for _, a := range n.Args {
 			switch {
+			case !spread(a.N) && t.rows() > lanes:
+				t.keep(a)
 			case !spread(a.N):
 				t.get(a)
 			case t.kept(a) || n.Op == rows.Pick:
@@ -239,6 +297,7 @@ func (t *team) prepare(n *rows.Node) {
 // the tensor cores leave with each thread.
 func (t *team) fragment(n *rows.Node, i, b, by int) [4]string {
 	if h := t.buffers[n]; h != nil {
+		t.read(n)
 		return t.take(h, t.ours(h), 8*teamWarps*i+by, b)
 	}
 	switch n.Op {
@@ -280,13 +339,23 @@ func (t *team) pickColumns(n *rows.Node, i, b, by int) (out [4]string) {
 	case !same:
 		refuse("a row that is put together of %d elements", n.N)
 	}
-	x, k := t.get(a)[first.Elem], kindOf(n.Type)
 	for j := range 2 {
-		row := t.Op(b32, "add.u32", t.group, fmt.Sprint(band*b+8*j))
-		y := t.from(k, x, "idx", row)
-		out[2*j], out[2*j+1] = y, y
+		x := t.ofRow(a, first.Elem, band*b+8*j)
+		out[2*j], out[2*j+1] = x, x
 	}
 	return out
+}
+
+// ofRow returns an element of what is small of row group+r: from the thread that has it, or by way
+// of shared memory.
+func (t *team) ofRow(n *rows.Node, e, r int) string {
+	if t.rows() <= lanes {
+		return t.from(kindOf(n.Type), t.get(n)[e], "idx", t.Op(b32, "add.u32", t.group, fmt.Sprint(r)))
+	}
+	h := t.buffers[n]
+	t.read(n)
+	at := t.Op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*h.stride), t.shared0())
+	return t.F("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*(r*h.stride+e)))
 }
 
 // fold combines the elements of a group of a thread's row, four at a time.

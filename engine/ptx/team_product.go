@@ -29,6 +29,7 @@ func (t *team) multiplyLong(n *rows.Node) {
 			t.multiplyBands(a, weight(k*count+i), sums[i])
 		}
 	}
+	t.read(n.Args[0])
 	t.products[n] = sums
 }
 

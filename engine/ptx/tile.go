@@ -30,19 +30,29 @@ const (
 )
 
 // Tiles is a region as a kernel. Its parameters are the addresses of the region's inputs, of the
-// blocks' sums as float32, and of those as float64. A block's sums lie one after the other.
+// blocks' sums as float32, of those as float64, and of the matrices that it writes besides. A
+// block's sums lie one after the other.
 type Tiles struct {
 	Kernel
 	Blocks         int
 	Single, Double int   // how many sums of each type a block has
 	At             []int // where each of the region's sums begins among those of its type
+	Written        []int // the elements of a row of each matrix that is written besides
+	Left           []Left
 }
 
-// OfRegion writes a region as a kernel, or says why that cannot be done. Its products are as exact
-// as those of float32, or round their operands.
-func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) {
-	err = refused(func() { k = ofRegion(r, name, p) })
-	return k, err
+// OfRegion writes a region as a kernel whose blocks have so many bytes of shared memory at most, 0
+// for those that every device has, or says why that cannot be done. Its products are as exact as
+// those of float32, or round their operands.
+func OfRegion(r *rows.Region, name string, p ir.Precision, shared int) (k Tiles, err error) {
+	if err = refused(func() { k = ofRegion(r, name, p) }); err == nil {
+		return k, nil
+	}
+	other := refused(func() { k = ofTeamRegion(r, name, p, max(shared, mostShared)) })
+	if other == nil {
+		return k, nil
+	}
+	return Tiles{}, fmt.Errorf("%w; by teams: %w", err, other)
 }
 
 func ofRegion(r *rows.Region, name string, p ir.Precision) (k Tiles) {

@@ -50,6 +50,10 @@ type Options struct {
 	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA
 	// on NVIDIA GPUs.
 	Kernels bool
+
+	// Shared is how many bytes of shared memory a block of a kernel may have; 0 stands for what
+	// every such device has.
+	Shared int
 }
 
 // Supports reports whether an operation can be written.

@@ -1,7 +1,9 @@
 package ptxtest
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -26,7 +28,7 @@ func Bodies(m *ir.Module) []*ir.Func {
 // more than what lies between two roundings of nearly the same numbers.
 func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, p ir.Precision, tolerance float64) ptx.Tiles {
 	t.Helper()
-	k, err := ptx.OfRegion(r, "region", p)
+	k, err := ptx.OfRegion(r, "region", p, 227<<10)
 	if err != nil {
 		t.Fatalf("no kernel: %v", err)
 	}
@@ -47,13 +49,20 @@ func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, p ir.Preci
 	want := sumsOnEngine(t, f, r, flats, p)
 	single, double := make([]float32, k.Blocks*k.Single), make([]float64, k.Blocks*max(k.Double, 1))
 	memory = append(memory, ir.BytesOf(single), ir.BytesOf(double))
+	written := make([][]float32, len(k.Written))
+	for i, n := range k.Written {
+		written[i] = make([]float32, r.Rows*n)
+		memory = append(memory, ir.BytesOf(written[i]))
+	}
 	if err := Launch(k.Kernel, k.Shared, memory); err != nil {
 		t.Fatalf("%v\n%s", err, k.Text)
 	}
 	for i, s := range r.Sums {
 		n := s.Value.Size()
 		var got any
-		if s.Value.DType() == dtypes.Float64 {
+		if j := slices.IndexFunc(k.Left, func(l ptx.Left) bool { return l.Sum == i }); j >= 0 {
+			got = multiplied(written[k.Left[j].X], written[k.Left[j].Y], r.Rows, p)
+		} else if s.Value.DType() == dtypes.Float64 {
 			sum := make([]float64, n)
 			for b := range k.Blocks {
 				for j := range sum {
@@ -75,6 +84,30 @@ func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, p ir.Preci
 		}
 	}
 	return k
+}
+
+// multiplied returns the sum over rows of the products of two matrices.
+func multiplied(x, y []float32, rows int, p ir.Precision) []float32 {
+	take := func(x float32) float64 {
+		if p == ir.BF16 {
+			x = math.Float32frombits(uint32(bfloat16(uint64(math.Float32bits(x))) << 16))
+		}
+		return float64(x)
+	}
+	m, n := len(x)/rows, len(y)/rows
+	sums := make([]float64, m*n)
+	for r := range rows {
+		for i := range m {
+			for j := range n {
+				sums[i*n+j] += take(x[r*m+i]) * take(y[r*n+j])
+			}
+		}
+	}
+	out := make([]float32, len(sums))
+	for i, s := range sums {
+		out[i] = float32(s)
+	}
+	return out
 }
 
 // sumsOnEngine computes the sums as the function does, its inputs being those of the region.
