@@ -59,6 +59,7 @@ type Backend struct {
 	pressure  pressure
 	staging   staging
 	compiling compilations
+	kind      string // of its devices, such as "NVIDIA H200"
 }
 
 var _ compute.Backend = (*Backend)(nil)
@@ -84,6 +85,7 @@ func New(o Options) (*Backend, error) {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
 	b.staging.lock = !o.Unpinned
+	b.kind = b.staging.client.kind()
 	if b.client.NumDevices() == 0 {
 		b.Finalize()
 		return nil, fmt.Errorf("plugin %s: it finds no device", o.Plugin.Path)
@@ -188,7 +190,10 @@ func (b *Backend) DeviceDescription(device compute.DeviceNum) string {
 	if err != nil {
 		return plain(err).Error()
 	}
-	return text.DebugString()
+	if b.kind == "" {
+		return text.DebugString()
+	}
+	return fmt.Sprintf("%s (%s)", text.DebugString(), b.kind)
 }
 
 func (b *Backend) device(device compute.DeviceNum) (*pjrt.Device, error) {

@@ -113,6 +113,9 @@ func (e *Executable) Program() (string, error) { return e.text(form{}) }
 func (e *Executable) text(f form) (string, error) {
 	o := stablehlo.Options{Precision: e.backend.options.Precision, Spread: e.backend.options.spread(), Donate: map[int]int{}, Sent: f.sent}
 	o.Kernels = e.backend.Kernels() && e.recorded.Split == nil // XLA cannot take a kernel of ours apart
+	if o.Kernels {
+		o.Shared = sharedBy(e.backend.kind)
+	}
 	for _, c := range f.donate {
 		o.Donate[c.Input] = c.Output
 	}

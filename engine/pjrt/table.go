@@ -24,7 +24,7 @@ struct table {
 
 enum {
 	ERROR_DESTROY = 0, ERROR_MESSAGE = 1, EVENT_DESTROY = 5, EVENT_IS_READY = 6, EVENT_AWAIT = 8, CLIENT_CREATE = 10,
-	CLIENT_FROM_HOST = 22, EXECUTE = 55, DMA_MAP = 110, DMA_UNMAP = 111
+	CLIENT_DEVICES = 16, CLIENT_FROM_HOST = 22, DESCRIPTION_KIND = 26, DEVICE_DESCRIPTION = 29, EXECUTE = 55, DMA_MAP = 110, DMA_UNMAP = 111
 };
 
 struct create {
@@ -35,6 +35,12 @@ struct create {
 	void *get, *get_of, *put, *put_of;
 	void *client; // what was made
 };
+
+struct devices { size_t size; void *extensions, *client; void *const *devices; size_t n; };
+
+struct description { size_t size; void *extensions, *device, *description; };
+
+struct kind { size_t size; void *extensions, *description; const char *text; size_t length; };
 
 struct map { size_t size; void *extensions, *client, *data; size_t length; };
 
@@ -166,6 +172,18 @@ static void *client_create(int t, struct create *c) {
 static void begin_opening(void) { opened.client = NULL; }
 static int opened_table(void) { return opened.table; }
 static void *opened_client(void) { return opened.client; }
+
+// kind_of is what a client's first device is, for the caller to free; null if that is not known.
+static char *kind_of(int t, void *client) {
+	struct devices d = {sizeof d, NULL, client, NULL, 0};
+	void *err = real[t]->at[CLIENT_DEVICES](&d);
+	struct description x = {sizeof x, NULL, !err && d.n ? d.devices[0] : NULL, NULL};
+	if (!err && d.n) err = real[t]->at[DEVICE_DESCRIPTION](&x);
+	struct kind k = {sizeof k, NULL, x.description, NULL, 0};
+	if (!err && x.description) err = real[t]->at[DESCRIPTION_KIND](&k);
+	if (err) free(fault(t, err));
+	return k.text ? strndup(k.text, k.length) : NULL;
+}
 
 // dma_map locks memory for a client's transfers, if its plugin can. unmap undoes it.
 static int dma_map(int t, void *client, void *data, size_t length) {
@@ -327,6 +345,16 @@ func opening(f func() error) (client, error) {
 	C.begin_opening()
 	err := f()
 	return client{C.opened_table(), C.opened_client()}, err
+}
+
+// kind returns what the client's first device is, such as "NVIDIA H200"; "" if that is not known.
+func (c client) kind() string {
+	if c.c == nil {
+		return ""
+	}
+	text := C.kind_of(c.table, c.c)
+	defer C.free(unsafe.Pointer(text))
+	return C.GoString(text)
 }
 
 // lock keeps memory in its place for the client's transfers; it is false where the plugin cannot.
