@@ -44,7 +44,7 @@ func gpuCases(quick bool) (out []Case) {
 	}
 	return []Case{
 		gpuCase(128, 128, 64), gpuCase(2048, 128, 64), gpuCase(65536, 32, 64),
-		gpuCase(2048, 128, 256), gpuCase(2048, 128, 1024),
+		gpuCase(2048, 128, 128), gpuCase(2048, 128, 256), gpuCase(2048, 128, 1024),
 	}
 }
 
