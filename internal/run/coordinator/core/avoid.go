@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Two workers may be unable to reach each other though the coordinator reaches both, and one
@@ -223,6 +224,31 @@ func (c *Core) shun(r *Run, name, why, run string) bool {
 	c.avoidFor(&c.Unfit[i].Avoided, c.Avoid)
 	return true
 }
+
+// pardon has workers that were left out tried again when the last other one fails as they did, and
+// reports whether there are any. They may be able again: the run has made a checkpoint since. If
+// all have failed without one in between, it is no machine's fault.
+func (c *Core) pardon(r *Run, last string) bool {
+	var names []string
+	for _, w := range c.Workers {
+		if u := c.unfit(w.Name, r.Name); w.Name != last && !w.Silent && !w.Draining && u != nil && u.Run == "" {
+			names = append(names, w.Name)
+		}
+	}
+	if len(names) == 0 || r.Restarts >= len(names) {
+		return false
+	}
+	for _, name := range names {
+		c.unfit(name, r.Name).Until = 0
+	}
+	c.Members++
+	c.tell(r, fmt.Sprintf("nobody else is left, so that %s may be tried again", strings.Join(names, ", ")))
+	return true
+}
+
+// blamed reports whether a failure is that of a worker's machine, and the worker is left out for
+// it: then nobody's loss is its reason, and the run need not wait to see.
+func (c *Core) blamed(r *Run, e PartFailed) bool { return e.Node && c.unfit(e.Worker, r.Name) != nil }
 
 // unfit returns why a worker is not to have a part of a run now; nil if it may.
 func (c *Core) unfit(name, run string) *Unfit {

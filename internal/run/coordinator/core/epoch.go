@@ -151,6 +151,9 @@ func (e PartFailed) happen(c *Core) {
 		if !c.hopeless(r, nil, e) && !e.Peer {
 			c.tell(r, "it was because of "+e.String())
 		}
+		if r.Phase == Waiting && c.blamed(r, e) {
+			r.After = c.Now
+		}
 		return
 	}
 	r, m := c.part(e.From)
@@ -178,7 +181,7 @@ func (e PartFailed) happen(c *Core) {
 		former = append(former, m.Name)
 	}
 	c.restart(r, e.String())
-	if r.Phase == Waiting && !cut { // it may turn out to be somebody's loss, or another's failure
+	if r.Phase == Waiting && !cut && !c.blamed(r, e) { // it may turn out to be somebody's loss, or another's failure
 		r.After, r.Former = c.Now+c.Settle, former
 	}
 }
@@ -200,7 +203,7 @@ func (c *Core) cause(from From) *Run {
 // an earlier epoch, or whoever had the part before, has shown it. m is nil if the epoch
 // is over. A failure that may be one worker's alone is tried without that worker first.
 func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
-	if e.Node && c.shun(r, e.Worker, e.Error, "") {
+	if e.Node && (c.shun(r, e.Worker, e.Error, "") || c.pardon(r, e.Worker) && c.shun(r, e.Worker, e.Error, "")) {
 		return false
 	}
 	again := !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch
