@@ -33,6 +33,14 @@ func (h Head) Decide(raw rl.Tree, pi Dist, memory *Node) ActOut {
 	return out
 }
 
+// Choose returns a sample of a policy, drawn by the name "action", or its mode if greedy.
+func Choose(c *rl.Ctx, pi Dist, greedy bool) rl.Tree {
+	if greedy {
+		return pi.Mode()
+	}
+	return pi.Sample(c, "action")
+}
+
 // NewAgent returns an agent that samples by one function and acts greedily by another. It remembers
 // what a cell does; cell is nil for an agent without memory.
 func NewAgent(s *rl.Scope, sample, greedy *rl.Func[ActIn, ActOut], cell Cell) rl.Agent {

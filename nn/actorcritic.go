@@ -38,6 +38,13 @@ type ActorCritic struct {
 	Cell   Cell // nil for a network without memory
 }
 
+// NewActorCritic returns a policy over a space of actions and a value function, with networks as
+// settings have them for a space of observations.
+func NewActorCritic(l Layers, s Sharing, obs, actions rl.Space) (ActorCritic, error) {
+	t, err := l.Torso(obs)
+	return ActorCritic{Torso: t, Head: NewHead(actions), Shared: s.Shares(obs)}, err
+}
+
 // Init makes the parameters, by applying the network to an observation of zeros.
 func (a ActorCritic) Init(c *rl.Ctx, sc *model.Scope) {
 	var memory rl.Tensor

@@ -17,12 +17,11 @@ type Proximal struct {
 	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
 
-	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda      float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
-	Clip        float64 `default:"0.2" range:"(0,)" doc:"largest distance of the probability ratio from 1"`
-	ClipValue   bool    `default:"true" doc:"clip the value loss likewise"`
-	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
-	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+	Gamma     float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda    float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
+	Clip      float64 `default:"0.2" range:"(0,)" doc:"largest distance of the probability ratio from 1"`
+	ClipValue bool    `default:"true" doc:"clip the value loss likewise"`
+	Terms
 }
 
 // Fits returns an error if an iteration has too few steps for the minibatches.
@@ -63,8 +62,7 @@ func distance(a, b *Node, huber float64) *Node {
 // Total returns the loss by row, a surrogate, a value loss and an entropy bonus by their weights,
 // and the metrics of it.
 func (p *Proximal) Total(policy Clipped, value, entropy *Node) (rl.Tensor, ProximalMetrics) {
-	total := Sub(Add(policy.Loss, MulScalar(value, p.ValueCoef)), MulScalar(entropy, p.EntropyCoef))
-	return rl.Wrap(total), ProximalMetrics{
+	return p.Sum(policy.Loss, value, entropy), ProximalMetrics{
 		rl.Wrap(policy.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(policy.KL()), rl.Wrap(policy.Outside()),
 	}
 }

@@ -126,16 +126,13 @@ type Config struct {
 	Envs    int `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
 	Horizon int `default:"5" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
 
-	nn.Rate     `defaults:"learning_rate=7e-4 anneal=linear"`
-	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"decay of RMSProp's running mean of squared gradients"`
-	RMSEps      float64 `default:"1e-5" range:"(0,)" doc:"RMSProp's term for numerical stability"`
-	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
+	nn.Rate `defaults:"learning_rate=7e-4 anneal=linear"`
+	nn.RMS
 
-	Gamma              float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda             float64 `default:"1" range:"[0,1]" doc:"weight of longer advantage estimates; 1 is the return of all steps of the rollout"`
-	ValueCoef          float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
-	EntropyCoef        float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
-	NormalizeAdvantage bool    `default:"false" doc:"standardise advantages in every update"`
+	Gamma  float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda float64 `default:"1" range:"[0,1]" doc:"weight of longer advantage estimates; 1 is the return of all steps of the rollout"`
+	nn.Terms
+	NormalizeAdvantage bool `default:"false" doc:"standardise advantages in every update"`
 
 	nn.Layers
 	nn.Sharing
@@ -158,11 +155,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		return nil, err
 	}
 	spec := e.Spec()
-	torso, err := c.Torso(spec.Obs)
+	nets, err := nn.NewActorCritic(c.Layers, c.Sharing, spec.Obs, spec.Action)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
+	n := &net{Config: *c, ActorCritic: nets}
 	n.params = rl.NewParams(s, "net", n.Init)
 	return &Trainer{
 		Config:  *c,
@@ -175,7 +172,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		},
 		Learner: &Learner{
 			Config: *c,
-			opt:    rl.NewOpt(s, "rmsprop", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.RMSProp{Alpha: c.RMSDecay, Eps: c.RMSEps}}, n.params),
+			opt:    rl.NewOpt(s, "rmsprop", c.Rule(), n.params),
 			loss:   rl.NewLoss(s, "loss", n.loss, n.params),
 		},
 	}, nil
@@ -188,17 +185,12 @@ type net struct {
 	params *rl.Params
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
-	pi, v := n.Apply(c, c.Scope(n.params), obs)
-	return n.out(pi.Sample(c, "action"), v)
-}
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut    { return n.decide(c, obs, false) }
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut { return n.decide(c, obs, true) }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
+func (n *net) decide(c *rl.Ctx, obs rl.Obs, greedy bool) ActOut {
 	pi, v := n.Apply(c, c.Scope(n.params), obs)
-	return n.out(pi.Mode(), v)
-}
-
-func (n *net) out(raw rl.Tree, v *Node) ActOut {
+	raw := nn.Choose(c, pi, greedy)
 	return ActOut{Action: n.Head.Clip(raw), Raw: raw, Value: rl.Wrap(v)}
 }
 
@@ -213,6 +205,5 @@ func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
 	policy := Neg(Mul(pi.LogProb(s.Action), s.Adv.Node()))
 	value := Square(Sub(v, s.Ret.Node()))
 	entropy := pi.Entropy()
-	total := Sub(Add(policy, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(value), rl.Wrap(entropy)}
+	return n.Sum(policy, value, entropy), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(value), rl.Wrap(entropy)}
 }

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/a2c","train":"(*Trainer).Train",
-"starts":["a2c.go:29","a2c.go:38","a2c.go:104","a2c.go:107","a2c.go:110","a2c.go:51","a2c.go:155"],
+"starts":["a2c.go:29","a2c.go:38","a2c.go:104","a2c.go:107","a2c.go:110","a2c.go:51","a2c.go:152"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -93,9 +93,8 @@ type Config struct {
 	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm float64 `default:"0.5" range:"[0,)" doc:"norm over all parameters to which gradients are clipped; 0 is no bound"`
 
-	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the critic's squared error"`
-	EntropyCoef float64 `default:"0" range:"[0,)" doc:"weight of the entropy bonus"`
+	Gamma    float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	nn.Terms `defaults:"entropy_coef=0"`
 
 	nn.Layers
 	nn.Sharing
@@ -118,11 +117,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if spec.Agents > 1 {
 		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
 	}
-	torso, err := c.Torso(spec.Obs)
+	nets, err := nn.NewActorCritic(c.Layers, c.Sharing, spec.Obs, spec.Action)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
+	n := &net{Config: *c, ActorCritic: nets}
 	n.params = rl.NewParams(s, "net", n.Init)
 	return &Trainer{
 		Config: *c,
@@ -144,15 +143,13 @@ type net struct {
 	params *rl.Params
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
-	return n.out(n.Policy(c, c.Scope(n.params), obs).Sample(c, "action"))
-}
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut    { return n.decide(c, obs, false) }
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut { return n.decide(c, obs, true) }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
-	return n.out(n.Policy(c, c.Scope(n.params), obs).Mode())
+func (n *net) decide(c *rl.Ctx, obs rl.Obs, greedy bool) ActOut {
+	raw := nn.Choose(c, n.Policy(c, c.Scope(n.params), obs), greedy)
+	return ActOut{Action: n.Head.Clip(raw), Raw: raw}
 }
-
-func (n *net) out(raw rl.Tree) ActOut { return ActOut{Action: n.Head.Clip(raw), Raw: raw} }
 
 func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
 	return rl.Wrap(n.Value(c, c.Scope(n.params), obs))
@@ -169,6 +166,5 @@ func (n *net) loss(c *rl.Ctx, s Step) (loss, weight rl.Tensor, m Metrics) {
 	value := Square(td)
 	policy := Neg(Mul(pi.LogProb(s.Action), StopGradient(td)))
 	entropy := pi.Entropy()
-	total := Sub(Add(policy, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(value), rl.Wrap(entropy)}
+	return n.Sum(policy, value, entropy), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(value), rl.Wrap(entropy)}
 }

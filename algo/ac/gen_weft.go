@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/ac","train":"(*Trainer).Train",
-"starts":["ac.go:29","ac.go:70","ac.go:40","ac.go:112"],
+"starts":["ac.go:29","ac.go:70","ac.go:40","ac.go:111"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -14,7 +14,7 @@ import (
 // one that a limit cuts off, which is the same to the critic, and one that terminates.
 func TestLoss(t *testing.T) {
 	s := rl.NewScope(algotest.Device(t), 1)
-	c := &Config{Envs: 2, Gamma: .5, ValueCoef: 2, EntropyCoef: .25, Layers: nn.Layers{Hidden: []int{4}, Activation: "tanh"}}
+	c := &Config{Envs: 2, Gamma: .5, Terms: nn.Terms{ValueCoef: 2, EntropyCoef: .25}, Layers: nn.Layers{Hidden: []int{4}, Activation: "tanh"}}
 	x, err := build(s, algo.On(s, debug.Endless, nil, nil), c)
 	if err != nil {
 		t.Fatal(err)

@@ -127,15 +127,6 @@ func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {
 	return m.Priority
 }
 
-// Epsilon returns how often to act at random: from the start's value straight to the
-// end's, over the first part of the budget.
-func (c Config) Epsilon(progress float64) float64 {
-	return nn.Linear(c.EpsilonStart, c.EpsilonEnd)(progress / c.Exploration)
-}
-
-// BetaAt returns how far a sample's probabilities are corrected for: fully at the end.
-func (c Config) BetaAt(progress float64) float64 { return nn.Linear(c.Beta, 1)(progress) }
-
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent { return agent{t.Actor, t.EpsilonEnd} }
 
@@ -172,16 +163,11 @@ type Config struct {
 	TargetEvery int64   `default:"500" unit:"steps" range:"[1,)" doc:"steps between two updates of the target network"`
 	Tau         float64 `default:"1" range:"(0,1]" doc:"how far the target network then moves; 1 is a copy"`
 
-	EpsilonStart float64 `default:"1" range:"[0,1]" doc:"part of actions that are random at the start"`
-	EpsilonEnd   float64 `default:"0.05" range:"[0,1]" doc:"the same at the end"`
-	Exploration  float64 `default:"0.5" range:"(0,1]" doc:"part of the budget over which it goes from one to the other"`
+	nn.Exploring
 
-	Double      bool    `default:"false" doc:"let the network choose the action whose value the target network gives"`
-	Dueling     bool    `default:"false" doc:"split values into that of the state and the actions' advantages"`
-	Prioritised bool    `default:"false" doc:"draw rows by the size of their errors, or with distributions by their losses"`
-	Alpha       float64 `default:"0.6" range:"[0,)" doc:"power of the error or loss that a row's priority is"`
-	Beta        float64 `default:"0.4" range:"[0,1]" doc:"how far unequal probabilities are corrected for at the start; fully at the end"`
-	PriorityEps float64 `default:"1e-3" range:"(0,)" doc:"added to errors, so that no row is forgotten"`
+	Double  bool `default:"false" doc:"let the network choose the action whose value the target network gives"`
+	Dueling bool `default:"false" doc:"split values into that of the state and the actions' advantages"`
+	nn.Prioritising
 
 	nn.Distributional
 	Noisy bool    `default:"false" doc:"explore by noise on the weights of dense layers, whose size is learnt; greedy actions have none"`
@@ -312,11 +298,5 @@ func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metri
 	if l.Prioritised {
 		weight = rl.Wrap(Pow(s.Prob.Node(), Neg(b.Beta.Node())))
 	}
-	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.priority(size)), Loss: rl.Wrap(x), Q: rl.Wrap(l.net.Mean(z))}
-}
-
-// priority returns what a row's probability of being drawn will be proportional to.
-func (l *Learner) priority(size *Node) *Node {
-	size = AddScalar(size, l.PriorityEps)
-	return Pow(size, ConstAs(size, l.Alpha))
+	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.Priority(size)), Loss: rl.Wrap(x), Q: rl.Wrap(l.net.Mean(z))}
 }

@@ -184,7 +184,7 @@ func TestEpsilon(t *testing.T) {
 
 // TestSchedules: exploration ends when it should, corrections are full at the end.
 func TestSchedules(t *testing.T) {
-	c := dqn.Config{EpsilonStart: 1, EpsilonEnd: .1, Exploration: .5, Beta: .4}
+	c := dqn.Config{Exploring: nn.Exploring{EpsilonStart: 1, EpsilonEnd: .1, Exploration: .5}, Prioritising: nn.Prioritising{Beta: .4}}
 	for _, x := range []struct{ progress, epsilon, beta float64 }{{0, 1, .4}, {.25, .55, .55}, {.5, .1, .7}, {.75, .1, .85}, {1, .1, 1}} {
 		algotest.Near(t, "epsilon", c.Epsilon(x.progress), x.epsilon, 1e-12)
 		algotest.Near(t, "beta", c.BetaAt(x.progress), x.beta, 1e-12)

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/dqn","train":"(*Trainer).Train",
-"starts":["dqn.go:37","dqn.go:48","dqn.go:107","dqn.go:61","dqn.go:122","dqn.go:223","dqn.go:264","dqn.go:250"],
+"starts":["dqn.go:37","dqn.go:48","dqn.go:107","dqn.go:61","dqn.go:122","dqn.go:209","dqn.go:250","dqn.go:236"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

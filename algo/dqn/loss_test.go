@@ -59,7 +59,8 @@ func TestLoss(t *testing.T) {
 		for _, double := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, double %v", distribution, double), func(t *testing.T) {
 				testLoss(t, Config{
-					Double: double, Dueling: true, Layers: nn.Layers{Hidden: []int{8}, Activation: "tanh"}, Prioritised: true, Alpha: .5, PriorityEps: .25,
+					Double: double, Dueling: true, Layers: nn.Layers{Hidden: []int{8}, Activation: "tanh"},
+					Prioritising:   nn.Prioritising{Prioritised: true, Alpha: .5, PriorityEps: .25},
 					Distributional: nn.Distributional{Distribution: distribution, Atoms: 5, VMin: -2, VMax: 2, Quantiles: 4},
 				})
 			})

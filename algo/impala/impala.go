@@ -114,17 +114,14 @@ type Config struct {
 	Envs    int `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
 	Horizon int `default:"20" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
 
-	nn.Rate     `defaults:"learning_rate=3e-3 anneal=linear"`
-	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"decay of RMSProp's running mean of squared gradients"`
-	RMSEps      float64 `default:"1e-2" range:"(0,)" doc:"RMSProp's term for numerical stability; large, so that small gradients make small steps"`
-	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
+	nn.Rate `defaults:"learning_rate=3e-3 anneal=linear"`
+	nn.RMS  `defaults:"rms_eps=1e-2"`
 
-	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda      float64 `default:"1" range:"[0,1]" doc:"weight of longer traces"`
-	Rho         float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the value targets (rho)"`
-	Trace       float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the traces (c)"`
-	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
-	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+	Gamma  float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda float64 `default:"1" range:"[0,1]" doc:"weight of longer traces"`
+	Rho    float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the value targets (rho)"`
+	Trace  float64 `default:"1" range:"(0,)" doc:"upper bound of the importance ratios in the traces (c)"`
+	nn.Terms
 
 	nn.Layers
 	nn.Sharing
@@ -147,13 +144,12 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		return nil, err
 	}
 	spec := e.Spec()
-	torso, err := c.Torso(spec.Obs)
+	nets, err := nn.NewActorCritic(c.Layers, c.Sharing, spec.Obs, spec.Action)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
+	n := &net{Config: *c, ActorCritic: nets}
 	n.params = rl.NewParams(s, "net", n.Init)
-	rule := nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.RMSProp{Alpha: c.RMSDecay, Eps: c.RMSEps}}
 	return &Trainer{
 		Config:  *c,
 		Env:     e,
@@ -165,7 +161,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		},
 		Learner: &Learner{
 			Config: *c,
-			opt:    rl.NewOpt(s, "rmsprop", rule, n.params),
+			opt:    rl.NewOpt(s, "rmsprop", c.Rule(), n.params),
 			loss:   rl.NewLoss(s, "loss", n.loss, n.params),
 		},
 	}, nil
@@ -178,17 +174,12 @@ type net struct {
 	params *rl.Params
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
-	pi, _ := n.Apply(c, c.Scope(n.params), obs)
-	return n.out(pi, pi.Sample(c, "action"))
-}
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut    { return n.decide(c, obs, false) }
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut { return n.decide(c, obs, true) }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
+func (n *net) decide(c *rl.Ctx, obs rl.Obs, greedy bool) ActOut {
 	pi, _ := n.Apply(c, c.Scope(n.params), obs)
-	return n.out(pi, pi.Mode())
-}
-
-func (n *net) out(pi nn.Dist, raw rl.Tree) ActOut {
+	raw := nn.Choose(c, pi, greedy)
 	return ActOut{Action: n.Head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw))}
 }
 
@@ -211,8 +202,7 @@ func (n *net) loss(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metrics) {
 	policy := Neg(Mul(logp, adv.Node()))
 	value := Square(Sub(v, target.Node()))
 	entropy := pi.Entropy()
-	total := Sub(Add(policy, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), rl.Tensor{}, Metrics{
+	return n.Sum(policy, value, entropy), rl.Tensor{}, Metrics{
 		Policy: rl.Wrap(policy), Value: rl.Wrap(value), Entropy: rl.Wrap(entropy), Ratio: rl.Wrap(Exp(logRatio.Node())),
 	}
 }

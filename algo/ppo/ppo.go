@@ -247,11 +247,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		return nil, fmt.Errorf("%s has %d agents, and ppo trains one: use mappo", e.Spec().ID, n)
 	}
 	spec := e.Spec()
-	torso, err := c.Torso(spec.Obs)
+	nets, err := nn.NewActorCritic(c.Layers, c.Sharing, spec.Obs, spec.Action)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, space: spec.Obs, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
+	n := &net{Config: *c, space: spec.Obs, ActorCritic: nets}
 	var zero rl.Tensor
 	if c.Memory > 0 {
 		n.Cell = nn.GRU{Units: c.Memory}
@@ -320,14 +320,12 @@ func (n *net) seen(c *rl.Ctx, obs rl.Obs) rl.Obs {
 	return obs
 }
 
-func (n *net) act(c *rl.Ctx, in ActIn) ActOut {
-	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
-	return n.Head.Decide(pi.Sample(c, "action"), pi, memory)
-}
+func (n *net) act(c *rl.Ctx, in ActIn) ActOut    { return n.decide(c, in, false) }
+func (n *net) greedy(c *rl.Ctx, in ActIn) ActOut { return n.decide(c, in, true) }
 
-func (n *net) greedy(c *rl.Ctx, in ActIn) ActOut {
+func (n *net) decide(c *rl.Ctx, in ActIn, greedy bool) ActOut {
 	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
-	return n.Head.Decide(pi.Mode(), pi, memory)
+	return n.Head.Decide(nn.Choose(c, pi, greedy), pi, memory)
 }
 
 func (n *net) values(c *rl.Ctx, in ActIn) rl.Tensor {

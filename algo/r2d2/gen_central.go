@@ -27,54 +27,54 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "r2d2.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
-		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:53"},
-		centralReady:    {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:39", Under: 11, Lasting: true},
-		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:127", Given: true, Under: 11},
-		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:128", Under: 11},
-		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
-		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:67", Under: 11},
-		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 24, Pos: "r2d2.go:71", Under: 11},
+		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "r2d2.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:52"},
+		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "r2d2.go:52"},
+		centralReady:    {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:38", Under: 11, Lasting: true},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:126", Given: true, Under: 11},
+		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "r2d2.go:127", Under: 11},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:66", Under: 11},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 22, Pos: "r2d2.go:66", Under: 11},
+		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 24, Pos: "r2d2.go:70", Under: 11},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (r2d2.go:36) for the fragments
+// trainCentralWorker is (*Trainer).Train (r2d2.go:35) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := t.Env.Obs()                              // r2d2.go:48
-		memory := t.Memory.Get()                        // r2d2.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		for i := range t.TrainEvery {                   // r2d2.go:50
-			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:51
-			out := t.Env.Step(act.Action)                                      // r2d2.go:52
-			// r2d2.go:53
+	for run.Next() { // r2d2.go:36
+		obs := t.Env.Obs()                              // r2d2.go:47
+		memory := t.Memory.Get()                        // r2d2.go:47
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		for i := range t.TrainEvery {                   // r2d2.go:49
+			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:50
+			out := t.Env.Step(act.Action)                                      // r2d2.go:51
+			// r2d2.go:52
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs                          // r2d2.go:54
-			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:54
+			obs = out.Obs                          // r2d2.go:53
+			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:53
 		}
-		t.Memory.Set(memory)                 // r2d2.go:56
-		if run.Steps() >= t.LearningStarts { // r2d2.go:39
-			ready := t.Replay.Ready(1)        // r2d2.go:39
-			edge.Send(x, centralReady, ready) // r2d2.go:39
-			if ready {                        // r2d2.go:39
-				beta := rl.Scalar(t.BetaAt(run.Progress())) // r2d2.go:62
-				for u := range t.Updates {                  // r2d2.go:63
-					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // r2d2.go:64
-					b := Batch{s, beta}                                               // r2d2.go:65
-					g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // r2d2.go:127
-					edge.Reduce(x, centralG, g)                                       // r2d2.go:127
-					edge.Fetch(x, centralQ, t.Learner.net.params)                     // r2d2.go:128
-					run.Log("loss/td", m.Loss)                                        // r2d2.go:129
-					run.Log("q", m.Q)                                                 // r2d2.go:130
-					priority := m.Priority                                            // r2d2.go:131
-					if t.Prioritised {                                                // r2d2.go:66
-						// r2d2.go:67
+		t.Memory.Set(memory)                 // r2d2.go:55
+		if run.Steps() >= t.LearningStarts { // r2d2.go:38
+			ready := t.Replay.Ready(1)        // r2d2.go:38
+			edge.Send(x, centralReady, ready) // r2d2.go:38
+			if ready {                        // r2d2.go:38
+				beta := rl.Scalar(t.BetaAt(run.Progress())) // r2d2.go:61
+				for u := range t.Updates {                  // r2d2.go:62
+					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // r2d2.go:63
+					b := Batch{s, beta}                                               // r2d2.go:64
+					g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // r2d2.go:126
+					edge.Reduce(x, centralG, g)                                       // r2d2.go:126
+					edge.Fetch(x, centralQ, t.Learner.net.params)                     // r2d2.go:127
+					run.Log("loss/td", m.Loss)                                        // r2d2.go:128
+					run.Log("q", m.Q)                                                 // r2d2.go:129
+					priority := m.Priority                                            // r2d2.go:130
+					if t.Prioritised {                                                // r2d2.go:65
+						// r2d2.go:66
 						t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
 					}
 				}
-				if run.Every(t.TargetEvery) { // r2d2.go:70
-					edge.Fetch(x, centralTarget, t.Learner.target.params) // r2d2.go:71
+				if run.Every(t.TargetEvery) { // r2d2.go:69
+					edge.Fetch(x, centralTarget, t.Learner.target.params) // r2d2.go:70
 				}
 			}
 		}
@@ -82,22 +82,22 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (r2d2.go:36) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (r2d2.go:35) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		run.Log("epsilon", epsilon)                     // r2d2.go:57
-		if run.Steps() >= t.LearningStarts {            // r2d2.go:39
-			ready := edge.Sent[bool](x, centralReady) // r2d2.go:39
-			if ready {                                // r2d2.go:39
-				for range t.Updates { // r2d2.go:63
-					g := edge.Reduced(x, centralG)                            // r2d2.go:127
-					t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // r2d2.go:128
-					edge.Publish(x, centralQ, t.Learner.net.params)           // r2d2.go:128
+	for run.Next() { // r2d2.go:36
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		run.Log("epsilon", epsilon)                     // r2d2.go:56
+		if run.Steps() >= t.LearningStarts {            // r2d2.go:38
+			ready := edge.Sent[bool](x, centralReady) // r2d2.go:38
+			if ready {                                // r2d2.go:38
+				for range t.Updates { // r2d2.go:62
+					g := edge.Reduced(x, centralG)                            // r2d2.go:126
+					t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // r2d2.go:127
+					edge.Publish(x, centralQ, t.Learner.net.params)           // r2d2.go:127
 				}
-				if run.Every(t.TargetEvery) { // r2d2.go:70
-					t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:71
-					edge.Publish(x, centralTarget, t.Learner.target.params)    // r2d2.go:71
+				if run.Every(t.TargetEvery) { // r2d2.go:69
+					t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:70
+					edge.Publish(x, centralTarget, t.Learner.target.params)    // r2d2.go:70
 				}
 			}
 		}

@@ -25,64 +25,64 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs:     {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:48"},
-		coarseMemory:  {Name: "memory", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "r2d2.go:48"},
-		coarseAct:     {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration", Node: 5, Pos: "r2d2.go:115", Batched: true},
-		coarseOut:     {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "r2d2.go:52", Batched: true},
-		coarseMemory2: {Name: "memory#2", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "r2d2.go:54", Batched: true},
-		coarseQ:       {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:128", Under: 11, Lasting: true},
+		coarseObs:     {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:47"},
+		coarseMemory:  {Name: "memory", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "r2d2.go:47"},
+		coarseAct:     {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration", Node: 5, Pos: "r2d2.go:114", Batched: true},
+		coarseOut:     {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "r2d2.go:51", Batched: true},
+		coarseMemory2: {Name: "memory#2", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "r2d2.go:53", Batched: true},
+		coarseQ:       {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:127", Under: 11, Lasting: true},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (r2d2.go:36) for the fragments
+// trainCoarseCollector is (*Trainer).Train (r2d2.go:35) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := t.Env.Obs()                              // r2d2.go:48
-		edge.Gather(x, coarseObs, obs)                  // r2d2.go:48
-		memory := t.Memory.Get()                        // r2d2.go:48
-		edge.Gather(x, coarseMemory, memory)            // r2d2.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		for i := range t.TrainEvery {                   // r2d2.go:50
-			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:51
-			edge.Gather(x, coarseAct, ActOut{Action: act.Action})              // r2d2.go:115
-			out := t.Env.Step(act.Action)                                      // r2d2.go:52
-			// r2d2.go:52
+	for run.Next() { // r2d2.go:36
+		obs := t.Env.Obs()                              // r2d2.go:47
+		edge.Gather(x, coarseObs, obs)                  // r2d2.go:47
+		memory := t.Memory.Get()                        // r2d2.go:47
+		edge.Gather(x, coarseMemory, memory)            // r2d2.go:47
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		for i := range t.TrainEvery {                   // r2d2.go:49
+			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:50
+			edge.Gather(x, coarseAct, ActOut{Action: act.Action})              // r2d2.go:114
+			out := t.Env.Step(act.Action)                                      // r2d2.go:51
+			// r2d2.go:51
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                          // r2d2.go:54
-			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:54
-			edge.Gather(x, coarseMemory2, memory)  // r2d2.go:54
+			obs = out.Obs                          // r2d2.go:53
+			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:53
+			edge.Gather(x, coarseMemory2, memory)  // r2d2.go:53
 		}
-		edge.Flush(x, coarseAct, coarseOut, coarseMemory2) // r2d2.go:50
-		t.Memory.Set(memory)                               // r2d2.go:56
-		if run.Steps() >= t.LearningStarts {               // r2d2.go:39
-			edge.Fetch(x, coarseQ, t.Learner.net.params) // r2d2.go:128
+		edge.Flush(x, coarseAct, coarseOut, coarseMemory2) // r2d2.go:49
+		t.Memory.Set(memory)                               // r2d2.go:55
+		if run.Steps() >= t.LearningStarts {               // r2d2.go:38
+			edge.Fetch(x, coarseQ, t.Learner.net.params) // r2d2.go:127
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (r2d2.go:36) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (r2d2.go:35) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := edge.Gathered[rl.Obs](x, coarseObs)          // r2d2.go:48
-		memory := edge.Gathered[rl.Tensor](x, coarseMemory) // r2d2.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress()))     // r2d2.go:49
-		for range t.TrainEvery {                            // r2d2.go:50
-			act := edge.Gathered[ActOut](x, coarseAct)                                                      // r2d2.go:115
-			out := edge.Gathered[rl.Step](x, coarseOut)                                                     // r2d2.go:52
-			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:53
-			obs = out.Obs                                                                                   // r2d2.go:54
-			memory = edge.Gathered[rl.Tensor](x, coarseMemory2)                                             // r2d2.go:54
+	for run.Next() { // r2d2.go:36
+		obs := edge.Gathered[rl.Obs](x, coarseObs)          // r2d2.go:47
+		memory := edge.Gathered[rl.Tensor](x, coarseMemory) // r2d2.go:47
+		epsilon := rl.Scalar(t.Epsilon(run.Progress()))     // r2d2.go:48
+		for range t.TrainEvery {                            // r2d2.go:49
+			act := edge.Gathered[ActOut](x, coarseAct)                                                      // r2d2.go:114
+			out := edge.Gathered[rl.Step](x, coarseOut)                                                     // r2d2.go:51
+			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:52
+			obs = out.Obs                                                                                   // r2d2.go:53
+			memory = edge.Gathered[rl.Tensor](x, coarseMemory2)                                             // r2d2.go:53
 		}
-		run.Log("epsilon", epsilon)          // r2d2.go:57
-		if run.Steps() >= t.LearningStarts { // r2d2.go:39
-			ready := t.Replay.Ready(1) // r2d2.go:39
-			if ready {                 // r2d2.go:39
-				t.Learn(run) // r2d2.go:40
+		run.Log("epsilon", epsilon)          // r2d2.go:56
+		if run.Steps() >= t.LearningStarts { // r2d2.go:38
+			ready := t.Replay.Ready(1) // r2d2.go:38
+			if ready {                 // r2d2.go:38
+				t.Learn(run) // r2d2.go:39
 			}
-			edge.Publish(x, coarseQ, t.Learner.net.params) // r2d2.go:128
+			edge.Publish(x, coarseQ, t.Learner.net.params) // r2d2.go:127
 		}
 	}
 	return run.Err()

@@ -22,49 +22,49 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:48"},
-		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "r2d2.go:115"},
-		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "r2d2.go:52"},
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:47"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "r2d2.go:114"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "r2d2.go:51"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (r2d2.go:36) for the fragment
+// trainFineEnvironment is (*Trainer).Train (r2d2.go:35) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := t.Env.Obs()           // r2d2.go:48
-		edge.Gather(x, fineObs, obs) // r2d2.go:48
-		for range t.TrainEvery {     // r2d2.go:50
-			act := edge.Scattered[ActOut](x, fineAct) // r2d2.go:115
-			out := t.Env.Step(act.Action)             // r2d2.go:52
-			// r2d2.go:52
+	for run.Next() { // r2d2.go:36
+		obs := t.Env.Obs()           // r2d2.go:47
+		edge.Gather(x, fineObs, obs) // r2d2.go:47
+		for range t.TrainEvery {     // r2d2.go:49
+			act := edge.Scattered[ActOut](x, fineAct) // r2d2.go:114
+			out := t.Env.Step(act.Action)             // r2d2.go:51
+			// r2d2.go:51
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (r2d2.go:36) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (r2d2.go:35) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := edge.Gathered[rl.Obs](x, fineObs)        // r2d2.go:48
-		memory := t.Memory.Get()                        // r2d2.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		for i := range t.TrainEvery {                   // r2d2.go:50
-			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon})                              // r2d2.go:51
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                            // r2d2.go:115
-			out := edge.Gathered[rl.Step](x, fineOut)                                                       // r2d2.go:52
-			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:53
-			obs = out.Obs                                                                                   // r2d2.go:54
-			memory = rl.Keep(act.Memory, out.Over)                                                          // r2d2.go:54
+	for run.Next() { // r2d2.go:36
+		obs := edge.Gathered[rl.Obs](x, fineObs)        // r2d2.go:47
+		memory := t.Memory.Get()                        // r2d2.go:47
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		for i := range t.TrainEvery {                   // r2d2.go:49
+			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon})                              // r2d2.go:50
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                            // r2d2.go:114
+			out := edge.Gathered[rl.Step](x, fineOut)                                                       // r2d2.go:51
+			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:52
+			obs = out.Obs                                                                                   // r2d2.go:53
+			memory = rl.Keep(act.Memory, out.Over)                                                          // r2d2.go:53
 		}
-		t.Memory.Set(memory)                 // r2d2.go:56
-		run.Log("epsilon", epsilon)          // r2d2.go:57
-		if run.Steps() >= t.LearningStarts { // r2d2.go:39
-			ready := t.Replay.Ready(1) // r2d2.go:39
-			if ready {                 // r2d2.go:39
-				t.Learn(run) // r2d2.go:40
+		t.Memory.Set(memory)                 // r2d2.go:55
+		run.Log("epsilon", epsilon)          // r2d2.go:56
+		if run.Steps() >= t.LearningStarts { // r2d2.go:38
+			ready := t.Replay.Ready(1) // r2d2.go:38
+			if ready {                 // r2d2.go:38
+				t.Learn(run) // r2d2.go:39
 			}
 		}
 	}

@@ -7,41 +7,41 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (r2d2.go:36) as a device
+// trainLowered is one iteration of (*Trainer).Train (r2d2.go:35) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                             // r2d2.go:48
-	memory := t.Memory.Get()                                                                       // r2d2.go:48
-	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // r2d2.go:49
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) {  // r2d2.go:50
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, memory, epsilon})                      // r2d2.go:51
-		out := t.Env.Step(act.Action)                                                                   // r2d2.go:52
-		t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:53
-		obs = out.Obs                                                                                   // r2d2.go:54
-		memory = rl.Keep(act.Memory, out.Over)                                                          // r2d2.go:54
+	obs := t.Env.Obs()                                                                             // r2d2.go:47
+	memory := t.Memory.Get()                                                                       // r2d2.go:47
+	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // r2d2.go:48
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) {  // r2d2.go:49
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, memory, epsilon})                      // r2d2.go:50
+		out := t.Env.Step(act.Action)                                                                   // r2d2.go:51
+		t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:52
+		obs = out.Obs                                                                                   // r2d2.go:53
+		memory = rl.Keep(act.Memory, out.Over)                                                          // r2d2.go:53
 	})
-	t.Memory.Set(memory)                                                                                              // r2d2.go:56
-	run.Log("epsilon", epsilon)                                                                                       // r2d2.go:57
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // r2d2.go:39
-		ready := t.Replay.ReadyAt(1)      // r2d2.go:39
-		edge.If(run, ready, nil, func() { // r2d2.go:39
-			beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // r2d2.go:62
-			edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // r2d2.go:63
-				s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // r2d2.go:64
-				b := Batch{s, beta}                                         // r2d2.go:65
-				g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // r2d2.go:127
-				// r2d2.go:128
+	t.Memory.Set(memory)                                                                                              // r2d2.go:55
+	run.Log("epsilon", epsilon)                                                                                       // r2d2.go:56
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // r2d2.go:38
+		ready := t.Replay.ReadyAt(1)      // r2d2.go:38
+		edge.If(run, ready, nil, func() { // r2d2.go:38
+			beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // r2d2.go:61
+			edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // r2d2.go:62
+				s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // r2d2.go:63
+				b := Batch{s, beta}                                         // r2d2.go:64
+				g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // r2d2.go:126
+				// r2d2.go:127
 				edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-				run.Log("loss/td", m.Loss) // r2d2.go:129
-				run.Log("q", m.Q)          // r2d2.go:130
-				priority := m.Priority     // r2d2.go:131
-				if t.Prioritised {         // r2d2.go:66
-					t.Replay.Prioritise(s.Index, priority) // r2d2.go:67
+				run.Log("loss/td", m.Loss) // r2d2.go:128
+				run.Log("q", m.Q)          // r2d2.go:129
+				priority := m.Priority     // r2d2.go:130
+				if t.Prioritised {         // r2d2.go:65
+					t.Replay.Prioritise(s.Index, priority) // r2d2.go:66
 				}
 			})
-			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // r2d2.go:70
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:71
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // r2d2.go:69
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:70
 			}, nil)
 		}, nil)
 	}, nil)

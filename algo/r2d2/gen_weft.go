@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/r2d2","train":"(*Trainer).Train",
-"starts":["r2d2.go:36","r2d2.go:47","r2d2.go:115","r2d2.go:61","r2d2.go:126","r2d2.go:222","r2d2.go:269","r2d2.go:254"],
+"starts":["r2d2.go:35","r2d2.go:46","r2d2.go:114","r2d2.go:60","r2d2.go:125","r2d2.go:207","r2d2.go:251","r2d2.go:236"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
@@ -116,10 +116,10 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/r2d2","train
 {"id":58,"kind":"resource","from":24,"to":24,"resource":5,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}}],
 "resources":[
 {"id":0,"name":"environments","kind":"environments","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"5","line":1,"col":22}},
-{"id":1,"name":"memory","kind":"slots","type":"rl.Slots[rl.Tensor]","axis":"environments","sharing":"pinned","home":"actor","pos":{"file":"5","line":22,"col":22}},
+{"id":1,"name":"memory","kind":"slots","type":"rl.Slots[rl.Tensor]","axis":"environments","sharing":"pinned","home":"actor","pos":{"file":"5","line":22,"col":23}},
 {"id":2,"name":"q","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"6","line":10,"col":25}},
 {"id":3,"name":"environments/episodes","kind":"episodes","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"5","line":1,"col":22},"part":"episodes"},
-{"id":4,"name":"replay","kind":"table","type":"replay.Sequences[r2d2.Step]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"5","line":23,"col":36},"large":true},
+{"id":4,"name":"replay","kind":"table","type":"replay.Sequences[r2d2.Step]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"5","line":23,"col":37},"large":true},
 {"id":5,"name":"target","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"6","line":10,"col":25}},
 {"id":6,"name":"adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"7","line":2,"col":19}}],
 "fragments":[

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -131,15 +130,6 @@ func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {
 	return m.Priority
 }
 
-// Epsilon returns how often to act at random: from the start's value straight to the
-// end's, over the first part of the budget.
-func (c Config) Epsilon(progress float64) float64 {
-	return nn.Linear(c.EpsilonStart, c.EpsilonEnd)(progress / c.Exploration)
-}
-
-// BetaAt returns how far a sample's probabilities are corrected for: fully at the end.
-func (c Config) BetaAt(progress float64) float64 { return nn.Linear(c.Beta, 1)(progress) }
-
 // Agent returns the trained policy, for evaluation, export and serving.
 func (t *Trainer) Agent() rl.Agent {
 	return rl.Acting[ActIn, ActOut]{
@@ -176,15 +166,10 @@ type Config struct {
 	TargetEvery int64   `default:"2048" unit:"steps" range:"[1,)" doc:"steps between two updates of the target network"`
 	Tau         float64 `default:"1" range:"(0,1]" doc:"how far the target network then moves; 1 is a copy"`
 
-	EpsilonStart float64 `default:"1" range:"[0,1]" doc:"part of actions that are random at the start"`
-	EpsilonEnd   float64 `default:"0.02" range:"[0,1]" doc:"the same at the end"`
-	Exploration  float64 `default:"0.2" range:"(0,1]" doc:"part of the budget over which it goes from one to the other"`
+	nn.Exploring `defaults:"epsilon_end=0.02 exploration=0.2"`
 
-	Prioritised bool    `default:"true" doc:"draw sequences by the size of their errors"`
-	Eta         float64 `default:"0.9" range:"[0,1]" doc:"weight of a sequence's largest error in its priority; the rest is that of the mean"`
-	Alpha       float64 `default:"0.6" range:"[0,)" doc:"power of the error that a sequence's priority is"`
-	Beta        float64 `default:"0.4" range:"[0,1]" doc:"how far unequal probabilities are corrected for at the start; fully at the end"`
-	PriorityEps float64 `default:"1e-3" range:"(0,)" doc:"added to errors, so that no sequence is forgotten"`
+	nn.Prioritising `defaults:"prioritised=true"`
+	Eta             float64 `default:"0.9" range:"[0,1]" doc:"weight of a sequence's largest error in its priority; the rest is that of the mean"`
 
 	nn.Layers `defaults:"hidden=64 activation=relu"`
 	Cell      string `default:"gru" oneof:"gru lstm" doc:"recurrent unit behind the hidden layers"`
@@ -239,14 +224,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	target.params.Blend(q.params, 1)
 	how := replay.SequenceOptions{Length: c.Length, Stride: c.Stride, BurnIn: c.BurnIn, Priority: c.Prioritised}
 	return &Trainer{
-		Config: *c,
-		Env:    e,
-		Memory: rl.NewSlots(s, "memory", nn.NewMemory(s, q.cell, spec.Rows)),
-		Replay: replay.NewSequences[Step](s, "replay", c.Buffer, how),
-		Actor: &Actor{
-			act: rl.NewFunc(s, "act", q.act), greedy: rl.NewFunc(s, "greedy", q.greedy),
-			scope: s, cell: q.cell,
-		},
+		Config:  *c,
+		Env:     e,
+		Memory:  rl.NewSlots(s, "memory", nn.NewMemory(s, q.cell, spec.Rows)),
+		Replay:  replay.NewSequences[Step](s, "replay", c.Buffer, how),
+		Actor:   &Actor{rl.NewFunc(s, "act", q.act), rl.NewFunc(s, "greedy", q.greedy), s, q.cell},
 		Learner: newLearner(s, *c, q, target),
 	}, nil
 }
@@ -276,9 +258,7 @@ func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
 	if c.Cell == "lstm" {
 		n.cell = nn.LSTM{Units: c.Units}
 	}
-	n.params = rl.NewParams(s, name, func(c *rl.Ctx, sc *model.Scope) {
-		n.recall(c, sc, nn.Blank(c, spec.Obs), nil)
-	})
+	n.params = rl.NewParams(s, name, func(c *rl.Ctx, sc *model.Scope) { n.recall(c, sc, nn.Blank(c, spec.Obs), nil) })
 	return n, nil
 }
 
@@ -327,15 +307,15 @@ func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metri
 	d := s.Data
 	learn := ConvertDType(s.Learn.Node(), dtypes.Float32)
 	exact := Squeeze(SliceAxis(s.Learn.Node(), 1, AxisElem(0)), 1) // no burn-in: the first step is learned from
-	states := visited(d.Obs.X, d.Next.X)
+	states := nn.Visited(d.Obs.X, d.Next.X)
 	q := l.net.along(c, states, d.Memory.Node(), exact)
-	next := after(l.target.along(c, states, d.Memory.Node(), exact))
+	next := nn.ButFirst(l.target.along(c, states, d.Memory.Node(), exact))
 	chooser := next
 	if l.Double {
-		chooser = after(q)
+		chooser = nn.ButFirst(q)
 	}
 	reached := l.target.Of(next, l.net.Best(chooser, d.Next))
-	value := l.net.Of(before(q), d.Action)
+	value := l.net.Of(nn.ButLast(q), d.Action)
 	td := Sub(value, StopGradient(l.goal(s, reached)))
 	x := Square(td)
 	if l.Huber > 0 {
@@ -356,8 +336,7 @@ func (l *Learner) goal(s replay.Sample[Step], reached *Node) *Node {
 	if l.Rescale {
 		reached = nn.Unscale(reached)
 	}
-	valid := s.Valid.Node()
-	last := LogicalAnd(valid, LogicalNot(shifted(valid))) // of the episode, or of the sequence
+	last := nn.LastTrue(s.Valid.Node()) // of the episode, or of the sequence
 	ret := rl.NStep(l.Gamma, l.NStep, s.Data.Reward, rl.Wrap(reached), s.Data.Terminated, rl.Wrap(last)).Node()
 	if l.Rescale {
 		ret = nn.Rescale(ret)
@@ -365,30 +344,7 @@ func (l *Learner) goal(s replay.Sample[Step], reached *Node) *Node {
 	return ret
 }
 
-// priority returns what a sequence's probability of being drawn will be proportional to.
+// priority returns the priorities of sequences with these largest and mean errors.
 func (l *Learner) priority(most, mean *Node) *Node {
-	size := Add(MulScalar(most, l.Eta), MulScalar(mean, 1-l.Eta))
-	size = AddScalar(size, l.PriorityEps)
-	return Pow(size, ConstAs(size, l.Alpha))
-}
-
-// visited returns the first observations of sequences [rows, time, ...] and all that followed, one
-// more than there are steps: within an episode the next one is where a step led.
-func visited(first, rest rl.Tree) rl.Tree {
-	leaves := make([]rl.Tensor, first.Len())
-	for i := range leaves {
-		one := SliceAxis(first.At(i).Node(), 1, AxisRange(0, 1))
-		leaves[i] = rl.Wrap(Concatenate([]*Node{one, rest.At(i).Node()}, 1))
-	}
-	return rl.NewTree(first.Names(), leaves)
-}
-
-// before returns [rows, time+1, ...] without the last time, after without the first.
-func before(x *Node) *Node { return SliceAxis(x, 1, AxisRange(0, x.Shape().Dimensions[1]-1)) }
-func after(x *Node) *Node  { return SliceAxis(x, 1, AxisRangeToEnd(1)) }
-
-// shifted returns marks [rows, time] of the next time, false after the last.
-func shifted(x *Node) *Node {
-	none := Zeros(x.Graph(), shapes.Make(dtypes.Bool, x.Shape().Dimensions[0], 1))
-	return Concatenate([]*Node{after(x), none}, 1)
+	return l.Priority(Add(MulScalar(most, l.Eta), MulScalar(mean, 1-l.Eta)))
 }

@@ -174,11 +174,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if spec.Agents > 1 {
 		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
 	}
-	torso, err := c.Torso(spec.Obs)
+	nets, err := nn.NewActorCritic(c.Layers, c.Sharing, spec.Obs, spec.Action)
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
+	n := &net{Config: *c, ActorCritic: nets}
 	n.params = rl.NewParams(s, "net", n.init)
 	return &Trainer{
 		Config:  *c,
@@ -214,15 +214,13 @@ func (n *net) init(c *rl.Ctx, sc *model.Scope) {
 	n.Policy(c, sc, rl.Obs{X: nn.Blank(c, n.Space)}).Mode()
 }
 
-func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
-	return n.out(n.Policy(c, c.Scope(n.params), obs).Sample(c, "action"))
-}
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut    { return n.decide(c, obs, false) }
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut { return n.decide(c, obs, true) }
 
-func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
-	return n.out(n.Policy(c, c.Scope(n.params), obs).Mode())
+func (n *net) decide(c *rl.Ctx, obs rl.Obs, greedy bool) ActOut {
+	raw := nn.Choose(c, n.Policy(c, c.Scope(n.params), obs), greedy)
+	return ActOut{Action: n.Head.Clip(raw), Raw: raw}
 }
-
-func (n *net) out(raw rl.Tree) ActOut { return ActOut{Action: n.Head.Clip(raw), Raw: raw} }
 
 // values returns what states are worth; without a baseline nothing.
 func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
