@@ -243,7 +243,7 @@ func TestVerifyStill(t *testing.T) {
 	if o.code != 1 {
 		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.errors)
 	}
-	contains(t, o.out, "DIFFERENT: ", "iteration 2", "the programs wait for each other")
+	contains(t, o.out, "DIFFERENT: ", "iteration 2", "all replicas wait for each other")
 }
 
 // moody returns an environment that is never the same again: every one that is made has

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -27,6 +28,7 @@ type sim struct {
 	trouble map[string]int // round in which a run last lost what it cannot do without
 	unheard []string       // runs whose submission was not answered yet
 	seen    map[string]bool
+	looked  map[string]*seen
 	log     []string
 	wrong   []string
 	fault   fault
@@ -111,7 +113,7 @@ const (
 )
 
 func newSim(seed uint64, f fault) *sim {
-	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, most: map[string]int{}, small: map[string]int{}, trouble: map[string]int{}, seen: map[string]bool{}, handed: map[string]bool{}, fault: f}
+	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, most: map[string]int{}, small: map[string]int{}, trouble: map[string]int{}, seen: map[string]bool{}, handed: map[string]bool{}, looked: map[string]*seen{}, fault: f}
 	s.store = store{runs: map[string][]byte{}, record: map[string]*record{}}
 	s.elect()
 	for i := range 3 + s.rng.IntN(3) {
@@ -150,11 +152,28 @@ func (s *sim) elect() {
 	s.tell(c, e)
 }
 
+// kept reads a run from the store.
 func (s *sim) kept(name string) (r Run) {
 	if err := json.Unmarshal(s.store.runs[name], &r); err != nil {
 		s.complain("%v", err)
 	}
 	return r
+}
+
+// seen is a run of the store, and the text that it was read from.
+type seen struct {
+	text []byte
+	run  Run
+}
+
+// look returns a run of the store to look at. It is read once, however often it is looked at.
+func (s *sim) look(name string) *Run {
+	x, text := s.looked[name], s.store.runs[name]
+	if x == nil || !bytes.Equal(x.text, text) {
+		x = &seen{text, s.kept(name)}
+		s.looked[name] = x
+	}
+	return &x.run
 }
 
 // tell tells a coordinator something, and does what it decides.
@@ -224,9 +243,9 @@ func (s *sim) persist(c *coord, r Run) bool {
 	}
 	if s.store.runs[r.Name] == nil {
 		s.store.order = append(s.store.order, r.Name)
-	} else if old := s.kept(r.Name); true {
-		s.goesOn(old, r)
-		s.grows(c, old, r)
+	} else if old := s.look(r.Name); true {
+		s.goesOn(*old, r)
+		s.grows(c, *old, r)
 		if at, ok := s.trouble[r.Name]; strings.Contains(r.Why, "in time") && (!ok || s.round-at > 60) {
 			s.complain("%s did not stop in time, though nothing befell the part that decides: %s", r.Name, r.Why)
 		}
@@ -249,7 +268,7 @@ func (s *sim) assigned(c *coord, d Assign) {
 		s.complain("%s is assigned twice", key)
 	}
 	s.seen[key] = true
-	if s.store.runs[a.Run] == nil || c.term == s.store.term && s.kept(a.Run).Epoch != a.Epoch {
+	if s.store.runs[a.Run] == nil || c.term == s.store.term && s.look(a.Run).Epoch != a.Epoch {
 		s.complain("%s is assigned, and not what was kept", key)
 	}
 }
@@ -305,7 +324,7 @@ func (s *sim) unsynced(run string) {
 	if r == nil {
 		return
 	}
-	if kept := s.kept(run); !kept.Phase.Over() {
+	if kept := s.look(run); !kept.Phase.Over() {
 		r.steps = slices.DeleteFunc(slices.Clone(r.steps), func(step int64) bool { return step > kept.step() && s.chance(70) })
 		for i, step := range r.steps { // what is left has no hole
 			if step != int64(i+1)*stride {

@@ -288,7 +288,7 @@ func (s *sim) committed(w *simWorker, d Answer) {
 		w.job = nil
 		return
 	}
-	if kept := s.kept(j.Run); kept.step() < j.pending.Step {
+	if kept := s.look(j.Run); kept.step() < j.pending.Step {
 		s.complain("%s: the checkpoint of step %d was answered and not kept", j.Run, j.pending.Step)
 	}
 	j.kept, j.pending = j.pending.Step, nil
