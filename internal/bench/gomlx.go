@@ -47,13 +47,7 @@ func gomlx(name, path string, threads int, open func(threads int) (compute.Backe
 	}}
 }
 
-// computation is a program that shows what it computed, for tests.
-type computation interface {
-	program
-	outputs() []compute.Buffer
-}
-
-func (w Workload) compile(b compute.Backend, path string) (p computation, err error) {
+func (w Workload) compile(b compute.Backend, path string) (p program, err error) {
 	if path == pathExec {
 		return w.exec(b)
 	}
@@ -131,10 +125,6 @@ func (l *lean) Run() error {
 	return c.Run()
 }
 
-func (l *lean) outputs() []compute.Buffer {
-	return l.calls[(l.next+len(l.calls)-1)%len(l.calls)].Outputs()
-}
-
 func (l *lean) Close() {
 	for _, c := range l.calls {
 		c.Close()
@@ -173,8 +163,6 @@ func (x *execute) Run() (err error) {
 	return err
 }
 
-func (x *execute) outputs() []compute.Buffer { return x.outs }
-
 // viaExec runs a graph function on tensors, as a user of GoMLX would.
 type viaExec struct {
 	owner
@@ -203,15 +191,6 @@ func (x *viaExec) Run() (err error) {
 	}
 	x.outs, err = x.exec.Call(x.args...)
 	return err
-}
-
-func (x *viaExec) outputs() (out []compute.Buffer) {
-	for _, o := range x.outs {
-		if b, err := o.Buffer(x.backend, 0); err == nil {
-			out = append(out, b)
-		}
-	}
-	return out
 }
 
 func (x *viaExec) Close() {

@@ -382,3 +382,9 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
+
+// leftovers returns what is wrong with how a process ended.
+func (p *process) leftovers() error {
+	asked, killed := p.Asked()
+	return p.files.leftovers(p.err, asked, killed)
+}

@@ -90,7 +90,8 @@ func TestLasting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	// The seed deals each kind once, the link that is cut last: the run may end before it is mended.
+	// The seed deals each kind once, the link that is cut last: the run may end before it is
+	// mended.
 	const eachOnce = 35
 	seconds := 18.
 	if testing.Short() {

@@ -90,12 +90,6 @@ func (s *starter) survivors() (out []string) {
 	return out
 }
 
-// leftovers returns what is wrong with how a process ended.
-func (p *process) leftovers() error {
-	asked, killed := p.Asked()
-	return p.files.leftovers(p.err, asked, killed)
-}
-
 // leftovers returns what is wrong with how a process ended that was asked to or killed.
 func (f files) leftovers(err error, asked, killed bool) error {
 	if killed { // it could not clear up

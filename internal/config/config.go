@@ -52,7 +52,7 @@ type Field struct {
 
 // Check reports everything wrong with the tags of the struct that ptr points to:
 // a programming error, so this is for the tests of packages that own settings.
-// The values are not looked at; [Validate] does that.
+// The values are not looked at.
 func Check(ptr any) error {
 	_, _, err := open(ptr)
 	return err
@@ -97,17 +97,6 @@ func Map(ptr any) ([]Assignment, error) {
 		pairs[i] = Assignment{Key: f.Key, Value: f.Value}
 	}
 	return pairs, nil
-}
-
-// Validate checks a struct that was filled by Go code rather than by [Set]:
-// every value against its tags, then the struct's own Validate method, if any.
-func Validate(ptr any) error {
-	sch, v, err := open(ptr)
-	if err != nil {
-		return err
-	}
-	problems := sch.check(v)
-	return append(problems, validate(ptr)...).orNil()
 }
 
 // validate calls the Validate method of ptr, if it has one.

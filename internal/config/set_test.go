@@ -214,3 +214,14 @@ func TestParseSet(t *testing.T) {
 		}
 	}
 }
+
+// Validate checks a struct that was filled by Go code rather than by [Set]:
+// every value against its tags, then the struct's own Validate method, if any.
+func Validate(ptr any) error {
+	sch, v, err := open(ptr)
+	if err != nil {
+		return err
+	}
+	problems := sch.check(v)
+	return append(problems, validate(ptr)...).orNil()
+}

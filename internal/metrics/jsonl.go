@@ -57,14 +57,6 @@ func (j *JSONL) open() (err error) {
 	return err
 }
 
-// RewindJSONL does to a record what OpenJSONL does before it opens it. Unless all lines of
-// the step itself are to stay, the first of them does alone: what came after it in the
-// same step, such as an evaluation, will be done again.
-func RewindJSONL(path string, step int64, all bool) error {
-	_, err := rewound(path, step, all)
-	return err
-}
-
 // rewound returns the record at path, cut behind a step.
 func rewound(path string, step int64, all bool) (Record, error) {
 	r, err := StatRecord(path)

@@ -26,7 +26,7 @@ var (
 	ErrNone = errors.New("no checkpoint")
 	// ErrDamaged means that a file is torn, altered or malformed.
 	ErrDamaged = errors.New("damaged checkpoint")
-	// ErrForeign means a sound safetensors file that this package did not write: see ReadForeign.
+	// ErrForeign means a sound safetensors file that this package did not write.
 	ErrForeign = errors.New("not a checkpoint")
 	// ErrVersion means a checkpoint of a format version that this binary does not read.
 	ErrVersion = errors.New("other checkpoint version")
@@ -53,37 +53,4 @@ func damaged(format string, args ...any) error { return faultf(ErrDamaged, forma
 // they asked for.
 func named(path string, err error) error {
 	return fmt.Errorf("checkpoint %s: %w", filepath.Base(path), err)
-}
-
-// Write puts f at path. It returns once the bytes and the name are on disk. Until then, and after
-// any failure or crash, path holds what it held before; a crash may leave a hidden temporary file
-// beside it, which readers ignore and the next Save of a Dir removes. The arrays may be in any
-// order; f is not changed.
-func Write(path string, f File) error {
-	return write(osDisk{}, path, f, nil)
-}
-
-// Read returns the checkpoint at path, checked in full. The arrays are in name order, their Data
-// are parts of one buffer, each aligned to its element size. Arrays kept in blocks have a Source
-// instead, which checks them as they are read.
-func Read(path string) (File, error) {
-	f, _, _, err := read(path)
-	return f, err
-}
-
-// ReadForeign returns the arrays and the metadata of any safetensors file, such as weights written
-// from Python. Structure is checked as strictly as in a checkpoint, but there is no checksum to
-// hold the contents against, nor does the format promise alignment. Such a file holds weights, not
-// a run that could be resumed.
-func ReadForeign(path string) (File, error) {
-	var f File
-	err := open(path, func(s source) error {
-		var err error
-		f, _, err = decode(s, anyFile)
-		return err
-	})
-	if err != nil {
-		return File{}, fmt.Errorf("weights %s: %w", filepath.Base(path), err)
-	}
-	return f, nil
 }
