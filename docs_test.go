@@ -190,7 +190,7 @@ func (r *reader) typed(t *testing.T, line string) {
 		if !slices.Contains(args, "--steps") {
 			args = append(args, "--steps", shorter(r.budget(t, line, args)))
 		}
-		args = append(args, "--eval-episodes", "2")
+		args = append(args, "--eval-episodes", "1")
 	}
 	if out, err := exec.Command(r.weft, args...).CombinedOutput(); err != nil {
 		t.Errorf("weft %s: %v\n%s", line, err, out)
