@@ -30,7 +30,7 @@ type wholeLoop struct {
 	l     *Lowering
 	moved []int // of the state's tensors, those that the program changes
 	names []string
-	steps int64 // environment steps of an iteration
+	steps int64 // steps of an iteration
 	// pending is what the iterations of the last call logged and which of their
 	// episodes ended, in order.
 	pending []iteration
@@ -248,7 +248,7 @@ func (p *wholeLoop) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
 	out := []Tensor{l.rounds, l.failed}
 	_, sums := logs.Take()
 	out = append(out, sums...)
-	p.names, p.steps = l.logs.names, int64(l.steps)
+	p.names, p.steps = l.logs.names, max(1, int64(l.steps)) // an iteration without environments is a step
 	cuts := slices.Repeat([]int{uncut}, len(out))
 	if items, moves := l.moves.Take(); items > 0 {
 		axis := 1 // of [step, env, ...]
@@ -412,9 +412,6 @@ func (p *wholeLoop) train(until func(steps int64) int64) error {
 	r := p.run
 	n := 1
 	for r.Next() {
-		if p.steps == 0 {
-			return errors.New("the loop steps no environment, so its budget of steps would never end")
-		}
 		left := min(r.budget, until(r.steps)) - r.steps
 		now := max(1, min(n, p.chunk, int((left+p.steps-1)/p.steps)))
 		begun := time.Now()
@@ -436,6 +433,9 @@ func (p *wholeLoop) train(until func(steps int64) int64) error {
 func (p *wholeLoop) pass() error {
 	r := p.run
 	for i, it := range p.pending {
+		if p.of.Episodes == nil {
+			p.scope.AddSteps(int(p.steps))
+		}
 		if p.sums {
 			e := it.ending
 			p.scope.AddSteps(int(p.steps))

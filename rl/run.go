@@ -28,7 +28,8 @@ import (
 var ErrStop = errors.New("stop")
 
 // Run is a training run as its loop sees it: the budget of steps, the counters,
-// the log. Next is the only consistent point: a run's state is its components'
+// the log. Steps are those of environments; an iteration that makes none, because it learns from
+// data, counts as one. Next is the only consistent point: a run's state is its components'
 // state and Run's counters, and no local variable survives it. Counters are
 // frozen between two calls of Next.
 //
@@ -159,6 +160,10 @@ func (r *Run) next() bool {
 // decide does what the owner of Next does with what was done: it counts, hands the
 // cut to whoever runs the loop, and says whether there is another iteration.
 func (r *Run) decide(done report) bool {
+	if r.started && !r.inPhase && done.Steps == r.steps && !done.Async { // no environment was stepped
+		done.Steps++
+		r.scope.steps = done.Steps
+	}
 	r.count(done.Steps)
 	last := r.ended || r.done() >= r.budget
 	if err := r.cut(r.take(done, last)); err != nil {

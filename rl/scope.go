@@ -189,11 +189,18 @@ func (s *Scope) spans() []Span {
 
 // sharded returns the scope's part of the environments, or nil if it has all.
 func (s *Scope) sharded() *owned {
-	if s.envs == nil || s.envs.Len() == s.envs.Of {
+	switch {
+	case s.envs == nil && s.of > 1:
+		return withoutEnvs
+	case s.envs == nil || s.envs.Len() == s.envs.Of:
 		return nil
 	}
 	return s.envs
 }
+
+// withoutEnvs is the part of a replica of a run without environments: shares of batches, which say
+// themselves what rows they are, and no number of rows that would be environments'.
+var withoutEnvs = &owned{Span: Span{Of: -1}}
 
 // declare counts a graph function or a loss, and returns its number, from 1.
 func (s *Scope) declare() int {

@@ -195,21 +195,30 @@ func Outside(s Space, batch Tensor) (row, at int, x float64, bad bool) {
 // Outside returns the function of that name for bounds that are known.
 func (b Bounds) Outside(batch Tensor) (row, at int, x float64, bad bool) {
 	switch batch.Shape().DType {
-	case dtypes.Float32:
-		return outside(b, Read[float32](batch))
-	case dtypes.Float64:
-		return outside(b, Read[float64](batch))
-	case dtypes.Int32:
-		return outside(b, Read[int32](batch))
-	case dtypes.Int64:
-		return outside(b, Read[int64](batch))
-	case dtypes.Uint8:
-		if len(b.lo) == 1 && b.lo[0] <= 0 && b.hi[0] >= math.MaxUint8 {
-			return 0, 0, 0, false // images are large, and no byte lies outside
-		}
-		return outside(b, Read[uint8](batch))
+	case dtypes.Float32, dtypes.Float64, dtypes.Int32, dtypes.Int64, dtypes.Uint8:
+		return b.OutsideFlat(batch.host())
 	}
 	return outside(b, Floats(batch)) // types that are seldom used
+}
+
+// OutsideFlat does what Outside does of rows in a slice: of float32, float64, int32, int64 or
+// uint8. Numbers of other types are not looked at.
+func (b Bounds) OutsideFlat(flat any) (row, at int, x float64, bad bool) {
+	switch flat := flat.(type) {
+	case []float32:
+		return outside(b, flat)
+	case []float64:
+		return outside(b, flat)
+	case []int32:
+		return outside(b, flat)
+	case []int64:
+		return outside(b, flat)
+	case []uint8:
+		if len(b.lo) != 1 || b.lo[0] > 0 || b.hi[0] < math.MaxUint8 { // else no byte of a large image lies outside
+			return outside(b, flat)
+		}
+	}
+	return 0, 0, 0, false
 }
 
 func outside[T int32 | int64 | uint8 | float32 | float64](b Bounds, data []T) (row, at int, x float64, bad bool) {

@@ -15,6 +15,7 @@ type Record[X any] struct {
 // Report tells the owner of Next what a replica did in an iteration.
 type Report[X, E any] struct {
 	Steps    int64 // environment steps so far, over all environments
+	Async    bool  // steps count when what they made is used, which may be later
 	Logs     []Record[X]
 	Episodes []E
 	Kinds    []string // of agents, where there are several; only who has environments knows

@@ -101,7 +101,7 @@ func (r *replica) leadAsync(mine report, decide func(report) rendezvous.Verdict)
 		r.world.idle += g[0].Steps
 	}
 	all := rendezvous.Merge(groups)
-	all.Steps = r.world.from + r.world.idle + r.x.Taken()
+	all.Steps, all.Async = r.world.from+r.world.idle+r.x.Taken(), true
 	v := decide(all)
 	r.command.Verdict = v
 	r.command.Verdict.Decided = false
