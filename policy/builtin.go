@@ -130,6 +130,9 @@ func applies(g *fdg.Graph, f fdg.Fragment) bool {
 
 // grouping leaves out nothing and refuses what has nothing to do.
 func grouping(g *fdg.Graph, name string, groups ...plan.Group) (plan.Grouping, error) {
+	if !steps(g) {
+		return withoutEnvironments(g, name, groups)
+	}
 	var errs []error
 	for _, x := range groups {
 		if len(x.Fragments) == 0 {
@@ -144,6 +147,24 @@ func grouping(g *fdg.Graph, name string, groups ...plan.Group) (plan.Grouping, e
 		errs = append(errs, by.Check(g))
 	}
 	return by, errors.Join(errs...)
+}
+
+// steps reports whether a loop steps environments.
+func steps(g *fdg.Graph) bool {
+	return slices.ContainsFunc(g.Fragments, func(f fdg.Fragment) bool { return f.Group == "environment" })
+}
+
+// withoutEnvironments returns the grouping of a loop that learns from data alone: replicas have
+// shares of its batches, and so must have something that is done with them.
+func withoutEnvironments(g *fdg.Graph, name string, groups []plan.Group) (plan.Grouping, error) {
+	by := plan.Grouping{Name: name, Groups: groups}
+	for _, x := range groups {
+		if len(x.Fragments) == 0 || x.Over == fdg.Environments && !sums(g, by) {
+			return plan.Grouping{}, errors.New("the loop steps no environment, so there is nothing to split: a loop that learns from data " +
+				"is shared out by its batches, with multi-learner, or is one device program, with gpu-only")
+		}
+	}
+	return by, by.Check(g)
 }
 
 // summable sees that every write to what replicas hold alike comes from a gradient,

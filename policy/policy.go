@@ -10,6 +10,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -196,6 +197,9 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	if p.Async == Never {
 		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
 	}
+	if !steps(on.Graph) {
+		return errors.New("--async: the loop steps no environment, and replicas that do not wait for each other would all draw the same batches: leave --async out")
+	}
 	if err := meeting(on.Graph, out.Owner, on.Crossings[out.Grouping.Name]); err != nil {
 		return fmt.Errorf("policy %s: %w", p.Name, err)
 	}
@@ -303,6 +307,9 @@ func capacity(shards int, over fdg.Axis, on plan.Problem) error {
 func parts(over fdg.Axis, f plan.Facts) int {
 	if over == fdg.Agents {
 		return max(1, f.Agents)
+	}
+	if f.Envs == 0 { // learners share batches out, of any size
+		return math.MaxInt32
 	}
 	return f.Envs / max(1, f.Block)
 }
