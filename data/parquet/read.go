@@ -1,0 +1,228 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/data"
+)
+
+func init() {
+	data.RegisterFormat(data.Format{Name: "Parquet", Magic: "PAR1", Open: func(path string) (data.Source, error) { return Open(path) }})
+}
+
+// File is a data set in a Parquet file that is mapped into memory.
+type File struct {
+	meta    data.Meta
+	starts  []int64
+	columns []column
+	mapped  []byte
+	unmap   func() error
+}
+
+// column is where the values of one column lie.
+type column struct {
+	size  int     // bytes of a row; bits of one if the values are bits
+	bits  bool    // values are bits, the lowest first
+	first []int64 // row of every page
+	page  [][]byte
+}
+
+// Open opens the data set of a file.
+func Open(path string) (*File, error) {
+	mapped, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{mapped: mapped, unmap: unmap}
+	if err := f.open(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// open finds the description and the pages. A file that is cut off or overwritten may make the
+// reader panic.
+func (f *File) open() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the file is damaged: %v", r)
+		}
+	}()
+	r, err := file.NewParquetReader(bytes.NewReader(f.mapped))
+	if err != nil {
+		return fmt.Errorf("the file is damaged: %w", err)
+	}
+	defer r.Close()
+	if err := f.describe(r.MetaData()); err != nil {
+		return err
+	}
+	final, err := f.column(r, data.Column{Name: "final"}, 1, true)
+	if err != nil {
+		return err
+	}
+	for _, c := range f.meta.Columns() {
+		bits := c.Shape.DType == dtypes.Bool
+		size := c.Shape.Size()
+		if !bits {
+			size *= c.Shape.DType.Size()
+		}
+		x, err := f.column(r, c, size, bits)
+		if err != nil {
+			return err
+		}
+		f.columns = append(f.columns, x)
+	}
+	return f.findStarts(final, r.NumRows())
+}
+
+// describe reads the description of the set.
+func (f *File) describe(m *metadata.FileMetaData) error {
+	text := m.KeyValueMetadata().FindValue(key)
+	if text == nil {
+		return errors.New("it was not written by weft: weft data import makes a data set of it")
+	}
+	if err := json.Unmarshal([]byte(*text), &f.meta); err != nil {
+		return fmt.Errorf("its description: %w", err)
+	}
+	return nil
+}
+
+// findStarts finds the first rows of episodes: each follows a final one.
+func (f *File) findStarts(final column, rows int64) error {
+	f.starts = []int64{0}
+	for i, page := range final.page {
+		to := rows
+		if i+1 < len(final.first) {
+			to = final.first[i+1]
+		}
+		for r := final.first[i]; r < to; r++ {
+			if at := r - final.first[i]; page[at/8]>>(at%8)&1 == 1 {
+				f.starts = append(f.starts, r+1)
+			}
+		}
+	}
+	episodes, last := int64(len(f.starts)-1), f.starts[len(f.starts)-1]
+	if last != rows || episodes != f.meta.Episodes || rows-episodes != f.meta.Steps {
+		return fmt.Errorf("it has %d episodes in %d rows, its description says %d of %d steps in all", episodes, rows, f.meta.Episodes, f.meta.Steps)
+	}
+	return nil
+}
+
+// column finds the pages of a column, whose values must lie there as they are.
+func (f *File) column(r *file.Reader, c data.Column, size int, bits bool) (out column, err error) {
+	out = column{size: size, bits: bits}
+	index := f.find(r.MetaData(), c.Name)
+	if index < 0 {
+		return out, fmt.Errorf("the file has no column %q", c.Name)
+	}
+	from := int64(0)
+	for g := range r.NumRowGroups() {
+		group := r.MetaData().RowGroup(g)
+		if err := f.pages(&out, r, g, index, from, group.NumRows()); err != nil {
+			return out, fmt.Errorf("row group %d, from row %d on: column %q: %w", g, from, c.Name, err)
+		}
+		from += group.NumRows()
+	}
+	return out, nil
+}
+
+// find returns the number of the file's column of a name; of a list it is that of its elements.
+func (f *File) find(m *metadata.FileMetaData, name string) int {
+	for i := range m.Schema.NumColumns() {
+		if m.Schema.Column(i).ColumnPath()[0] == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// pages adds the pages of a row group.
+func (f *File) pages(out *column, r *file.Reader, group, index int, from, rows int64) error {
+	chunk, err := r.MetaData().RowGroup(group).ColumnChunk(index)
+	if err != nil {
+		return err
+	}
+	plain := func(e parquet.Encoding) bool { return e == parquet.Encodings.Plain || e == parquet.Encodings.RLE } // levels are RLE
+	if chunk.Compression() != compress.Codecs.Uncompressed || chunk.HasDictionaryPage() || slices.ContainsFunc(chunk.Encodings(), func(e parquet.Encoding) bool { return !plain(e) }) {
+		return errors.New("its values are compressed or encoded, so they cannot be mapped: weft data import makes a data set of the file")
+	}
+	reader, err := r.GetPageIndexReader().RowGroup(group)
+	if err != nil {
+		return err
+	}
+	if reader == nil {
+		return errors.New("the file has no index of its pages: weft data import makes a data set of it")
+	}
+	pages, err := reader.GetOffsetIndex(index)
+	if err != nil {
+		return err
+	}
+	list := pages.GetPageLocations()
+	for i, p := range list {
+		to := rows
+		if i+1 < len(list) {
+			to = list[i+1].FirstRowIndex
+		}
+		n := (to - p.FirstRowIndex) * int64(out.size)
+		if out.bits {
+			n = (n + 7) / 8
+		}
+		// Values are the last thing in a page, behind its header and the levels of lists.
+		end := p.Offset + int64(p.CompressedPageSize)
+		if n <= 0 || n > int64(p.CompressedPageSize) || p.Offset < 0 || end > int64(len(f.mapped)) {
+			return io.ErrUnexpectedEOF
+		}
+		out.first, out.page = append(out.first, from+p.FirstRowIndex), append(out.page, f.mapped[end-n:end])
+	}
+	return nil
+}
+
+// Meta describes the set.
+func (f *File) Meta() data.Meta { return f.meta }
+
+// Starts returns the first row of every episode.
+func (f *File) Starts() []int64 { return f.starts }
+
+// Gather copies rows of a column.
+func (f *File) Gather(number int, rows []int64, out any) error {
+	c, last := &f.columns[number], f.starts[len(f.starts)-1]
+	to := dtypes.UnsafeByteSliceFromAny(out)
+	for i, r := range rows {
+		if r < 0 || r >= last {
+			return fmt.Errorf("row %d of %d", r, last)
+		}
+		p := 0
+		if len(c.first) > 1 {
+			p = sort.Search(len(c.first), func(p int) bool { return c.first[p] > r }) - 1
+		}
+		c.copy(to[i*c.size:(i+1)*c.size], c.page[p], int(r-c.first[p]))
+	}
+	return nil
+}
+
+// copy copies a row of a page. Bits become bytes.
+func (c *column) copy(out, page []byte, row int) {
+	if !c.bits {
+		copy(out, page[row*c.size:])
+		return
+	}
+	for i := range out {
+		at := row*c.size + i
+		out[i] = page[at/8] >> (at % 8) & 1
+	}
+}
+
+// Close unmaps the file.
+func (f *File) Close() error { return f.unmap() }
