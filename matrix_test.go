@@ -71,6 +71,14 @@ var several = []string{"multi-learner", "central"}
 // synchronous are the policies of the matrix.
 var synchronous = append([]string{"single-learner-coarse", "single-learner-fine"}, several...)
 
+// policies returns those of the matrix that have something to split in the subject's loop.
+func (s subject) policies() []string {
+	if s.Offline {
+		return several
+	}
+	return synchronous
+}
+
 // cell is one run of the matrix.
 type cell struct {
 	algorithm int
@@ -111,9 +119,9 @@ var (
 func cells() (out []cell) {
 	met := map[string]bool{}
 	for a := range subjects {
-		for i, p := range synchronous {
+		for i, p := range subjects[a].policies() {
 			if a > 0 && !*fullMatrix {
-				out = append(out, some(a, i)...)
+				out = append(out, some(a, i, p)...)
 				continue
 			}
 			for _, k := range counts {
@@ -135,10 +143,10 @@ func cells() (out []cell) {
 
 // some returns three cells of an algorithm under a policy, with three numbers of workers. What they
 // begin with differs by algorithm and policy.
-func some(a, policy int) (out []cell) {
+func some(a, policy int, name string) (out []cell) {
 	for n := range 3 {
 		at := a + policy + n
-		c := cell{a, synchronous[policy], counts[1+at%4], fusions[(a+at)%5], 1 + at%2}
+		c := cell{a, name, counts[1+at%4], fusions[(a+at)%5], 1 + at%2}
 		if !c.possible() {
 			c.fusion = fusions[at%4]
 		}
@@ -374,6 +382,9 @@ func floats(b []byte) []float32 {
 func TestTooManyWorkers(t *testing.T) {
 	for _, s := range subjects {
 		for _, p := range synchronous {
+			if s.Offline { // learners share batches out, of any size
+				continue
+			}
 			_, err := app.Train(t.Context(), app.Job{
 				Algorithm: s.Algorithm, Env: s.env, Set: s.set, Steps: s.steps, Deployment: plan.Deployment{Policy: p, Workers: 12},
 			})

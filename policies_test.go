@@ -107,8 +107,12 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 	if p.AsIs || p.Lowered {
 		workers = 1
 	}
+	set := []string{"envs=4"}
+	if a.Offline {
+		set = settingsOf(t, a)
+	}
 	_, err := app.Train(context.Background(), app.Job{
-		Algorithm: a, Env: e, Set: []string{"envs=4"}, Steps: 1, Deployment: plan.Deployment{Policy: p.Name, Workers: workers},
+		Algorithm: a, Env: e, Set: set, Steps: 1, Deployment: plan.Deployment{Policy: p.Name, Workers: workers},
 	})
 	if err != nil {
 		text := strings.ReplaceAll(err.Error(), "Job.Deployment.Workers", "--workers") // as the command line tells it
@@ -129,6 +133,16 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 	return class, ""
 }
 
+// settingsOf returns the settings of an algorithm's small run.
+func settingsOf(t *testing.T, a algo.Algorithm) []string {
+	t.Helper()
+	trial, err := algotest.TrialOf(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trial.Set.List()
+}
+
 func environmentOf(t *testing.T, a algo.Algorithm) env.Entry {
 	t.Helper()
 	e, err := algotest.Environment(weft.Builtin(), a.Presets[0].Env)
@@ -141,7 +155,7 @@ func environmentOf(t *testing.T, a algo.Algorithm) env.Entry {
 // sums reports whether several learners add up gradients under a policy.
 func sums(t *testing.T, a algo.Algorithm, e env.Entry, p policy.Policy) bool {
 	t.Helper()
-	c, err := algotest.Configure(a, nil)
+	c, err := algotest.Configure(a, settingsOf(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (s share) String() string {
 func shares() (out []share) {
 	met := map[string]bool{}
 	for a := range subjects {
-		for i, p := range synchronous {
+		for i, p := range subjects[a].policies() {
 			for j, n := range []int{2, 4} {
 				for l, k := range []int{n, 5, 8} {
 					c := cell{a, p, n, fmt.Sprint(k), (a + i + j) % 2}

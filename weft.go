@@ -9,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
 	"github.com/weft-rl/weft/algo/ac"
+	"github.com/weft-rl/weft/algo/bc"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/mappo"
@@ -18,6 +19,8 @@ import (
 	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/algo/td3"
 	"github.com/weft-rl/weft/app"
+	_ "github.com/weft-rl/weft/data/debug"   // data sets that need no file
+	_ "github.com/weft-rl/weft/data/parquet" // and those in files
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
@@ -32,7 +35,7 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
-			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
+			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm, bc.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},

@@ -17,6 +17,9 @@ type Algorithm struct {
 	// Presets are settings that are known to work well, the first one being what
 	// runs when no environment is named.
 	Presets []Preset
+	// Offline is true of an algorithm that learns from a data set and asks for no environments:
+	// one that a run names is for evaluation alone. Its steps are iterations.
+	Offline bool
 	// New constructs the trainer in a scope. It asks make for its environments.
 	New func(s *rl.Scope, make MakeEnv, config any) (rl.Trainer, error)
 }
@@ -118,6 +121,16 @@ func (p Preset) Apply(config any) error {
 		return nil
 	}
 	return p.apply(config)
+}
+
+// DefineOffline does what Define does for an algorithm that learns from a data set, which one of
+// its settings names, and steps no environment. Its constructor uses make for nothing.
+//
+//weft:defines function=3
+func DefineOffline[C any](name, doc string, presets []Preset, build func(*rl.Scope, MakeEnv, *C) (rl.Trainer, error)) Algorithm {
+	a := Define(name, doc, presets, build)
+	a.Offline = true
+	return a
 }
 
 // Define returns an algorithm whose settings are a C.

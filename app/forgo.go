@@ -19,7 +19,7 @@ var (
 		"samples-per-insert": "Job.Deployment.SamplesPerInsert", "tolerance": "Job.Deployment.Tolerance",
 		"producers": "Job.Deployment.Producers", "queue": "Job.Deployment.Queue", "no-fuse": "Job.Deployment.NoFuse",
 		"pipeline": "Job.Deployment.Pipeline", "devices": "Job.Deployment.Devices", "placement": "Job.Deployment.Placement",
-		"storage": "Job.Storage", "storage-limit": "Job.StorageLimit",
+		"data": "Job.Data", "storage": "Job.Storage", "storage-limit": "Job.StorageLimit",
 		"resume=restart-episodes": "Resumption.RestartEpisodes",
 	}
 	resumptionFields = map[string]string{

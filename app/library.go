@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-rl/weft/algo"
@@ -28,7 +29,8 @@ type Set = request.Set
 // command line has it.
 type Job struct {
 	Algorithm algo.Algorithm
-	Env       env.Entry
+	Env       env.Entry // of an algorithm that learns from data, what to evaluate it in; it may be left out then
+	Data      string    // data set that the algorithm learns from, if it learns from one
 	Preset    string
 	Set       []string // settings of the algorithm, key=value
 	Options   []string // settings of the environment, key=value
@@ -113,13 +115,16 @@ func (j Job) request() (*request.Request, error) {
 	if j.Algorithm.Name == "" || j.Algorithm.New == nil || j.Algorithm.Config == nil {
 		unset = append(unset, errors.New("Job.Algorithm is not set: name one, as in ppo.Algorithm"))
 	}
-	if j.Env.ID == "" {
+	if j.Env.ID == "" && !j.Algorithm.Offline {
 		unset = append(unset, errors.New("Job.Env is not set: name one, as in classic.CartPole"))
 	}
 	if err := errors.Join(unset...); err != nil {
 		return nil, err
 	}
 	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}, Policies: j.Policies}
+	if j.Data != "" {
+		j.Set = append(slices.Clone(j.Set), "data="+j.Data)
+	}
 	flag := func(key string, value any) config.Assignment {
 		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: request.JobSource}
 	}

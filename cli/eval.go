@@ -56,7 +56,7 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
+	c.settingFlags(cmd, set, []string{"env", "python", "on-env-failure"})
 	return cmd
 }
 

@@ -188,8 +188,8 @@ func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWat
 	for i := range w.last {
 		w.last[i].Return = math.NaN()
 	}
-	fmt.Fprintf(c.out, "%s on %s, %d seeds from %d: %s steps each, in %s\n",
-		r.Found.Algorithm.Name, r.Found.Env.ID, len(runs), r.Seed, metrics.Count(r.Steps), out)
+	fmt.Fprintf(c.out, "%s, %d seeds from %d: %s steps each, in %s\n",
+		r.Title(), len(runs), r.Seed, metrics.Count(r.Steps), out)
 	w.bar = progress.New(c.out, progress.Options{Total: r.Steps * int64(len(runs))})
 	return w
 }

@@ -17,6 +17,7 @@ import (
 // trainFlags are the flags of train that are no settings of the run.
 type trainFlags struct {
 	set           []string
+	data          string
 	file          string
 	deploy        string
 	out           string
@@ -71,6 +72,7 @@ func (c *command) train() *cobra.Command {
 	}
 	c.settingFlags(cmd, f, nil)
 	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", "data `set` to learn from, of an algorithm that learns from one; short for --set data=")
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
@@ -138,6 +140,9 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers
 		l.Flags = append(l.Flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
 	}
 	l.Flags = append(l.Flags, f.changed(cmd)...)
+	if f.data != "" {
+		l.Set = append(l.Set, config.Assignment{Key: "data", Value: f.data, Source: "--data"})
+	}
 	for _, text := range f.set {
 		a, err := config.ParseSet(text, "--set")
 		if err != nil {

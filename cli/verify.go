@@ -176,7 +176,7 @@ func (c *command) verdicts(r *request.Request, k *verify.Check, asJSON bool) *ve
 	if asJSON {
 		v.json = json.NewEncoder(c.out)
 	} else {
-		fmt.Fprintf(c.out, "%s on %s, seed %d: %d iterations\n", r.Found.Algorithm.Name, r.Found.Env.ID, r.Seed, k.Iterated())
+		fmt.Fprintf(c.out, "%s, seed %d: %d iterations\n", r.Title(), r.Seed, k.Iterated())
 	}
 	return v
 }

@@ -40,7 +40,7 @@ type screen struct {
 }
 
 func (s *screen) Begin(done, total int64) {
-	fmt.Fprintf(s.out, "%s on %s, seed %d: %s steps, in %s\n", s.r.Found.Algorithm.Name, s.r.Found.Env.ID, s.r.Seed, metrics.Count(total), s.dir)
+	fmt.Fprintf(s.out, "%s, seed %d: %s steps, in %s\n", s.r.Title(), s.r.Seed, metrics.Count(total), s.dir)
 	s.bar, s.shown = progress.New(s.out, progress.Options{Total: total, Done: done}), true
 }
 

@@ -23,12 +23,13 @@ import (
 // algorithm brings its own, in testdata/NAME.yaml beside its package, so that a new algorithm
 // changes no table of a test.
 type Trial struct {
-	// Short is a run of a few seconds under every policy. Its 11 environments make shards unequal.
+	// Short is a run of a few seconds under every policy. Its 11 environments make shards unequal;
+	// of an algorithm that steps none, its batches of 11 rows.
 	Short `yaml:",inline"`
 	// Whole are the names of the graph functions that need all rows of a batch.
 	Whole []string
-	// Shared is true if several learners draw from one replay, which plain loops that meet only at
-	// gradients cannot imitate. The algorithm's own tests say what they compute.
+	// Shared is true if several learners draw from one replay or data set, which plain loops that
+	// meet only at gradients cannot imitate. The algorithm's own tests say what they compute.
 	Shared bool
 	// More are runs in further environments, under every policy that accepts them.
 	More []Short
@@ -57,9 +58,14 @@ type Settings string
 // List returns the assignments one by one.
 func (s Settings) List() []string { return strings.Fields(string(s)) }
 
-// Settings returns the assignments of one of the runs, with a number of environments.
+// Settings returns the assignments of one of the runs, with a number of environments, if it has
+// any.
 func (w Ways) Settings(one Settings, envs int) []string {
-	return slices.Concat([]string{fmt.Sprint("envs=", envs)}, w.Set.List(), one.List())
+	set := slices.Concat(w.Set.List(), one.List())
+	if w.Env == "" {
+		return set
+	}
+	return append([]string{fmt.Sprint("envs=", envs)}, set...)
 }
 
 // Folder returns the name of the package that an algorithm is in.
@@ -84,7 +90,7 @@ func TrialOf(a algo.Algorithm) (Trial, error) {
 	if err := d.Decode(&x); err != nil {
 		return x, fmt.Errorf("%s: %w", name, err)
 	}
-	if x.Env == "" || x.Steps < 1 || x.Ways.Env == "" || len(x.Ways.Each) == 0 {
+	if (x.Env == "" || x.Ways.Env == "") && !a.Offline || x.Steps < 1 || len(x.Ways.Each) == 0 {
 		return x, fmt.Errorf("%s: env, steps, ways.env and ways.each are all needed", name)
 	}
 	return x, nil
@@ -105,8 +111,11 @@ func moduleRoot() (string, error) {
 	return "", err
 }
 
-// Environment returns the environment of a set that has an ID.
+// Environment returns the environment of a set that has an ID; none for none.
 func Environment(s app.Set, id string) (env.Entry, error) {
+	if id == "" {
+		return env.Entry{}, nil
+	}
 	i := slices.IndexFunc(s.Environments, func(e env.Entry) bool { return e.ID == id })
 	if i < 0 {
 		return env.Entry{}, fmt.Errorf("unknown environment %q", id)

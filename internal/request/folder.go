@@ -80,9 +80,18 @@ func Lock(dir string) (release func(), err error) {
 	return release, err
 }
 
+// Title returns what the run is called in a sentence: its algorithm and, if it has one, its
+// environment.
+func (r *Request) Title() string {
+	if r.Found.Env.ID == "" {
+		return r.Found.Algorithm.Name
+	}
+	return r.Found.Algorithm.Name + " on " + r.Found.Env.ID
+}
+
 // Name returns what the run's folder is called by default, without its seed.
 func (r *Request) Name() string {
-	return r.Found.Algorithm.Name + "-" + strings.NewReplacer("/", "_", ":", "_").Replace(r.Found.Env.ID)
+	return strings.TrimSuffix(r.Found.Algorithm.Name+"-"+strings.NewReplacer("/", "_", ":", "_").Replace(r.Found.Env.ID), "-")
 }
 
 // NewFolder returns a folder under runs/ that does not exist yet.

@@ -19,7 +19,7 @@ func (r *Request) choose(s *Set) ([]config.Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Env == "" {
+	if r.Env == "" && (p.Env != "" || !r.Found.Algorithm.Offline) {
 		r.Env = p.Env
 		if r.Found.Env, err = s.Environment(p.Env); err != nil {
 			return nil, fmt.Errorf("preset %s of %s: %w", p.Name, r.Found.Algorithm.Name, err)
@@ -36,7 +36,7 @@ func (r *Request) choose(s *Set) ([]config.Assignment, error) {
 // or, without an environment, the algorithm's first.
 func (r *Request) preset() (algo.Preset, error) {
 	name := r.Preset
-	if name == "" && r.Env != "" {
+	if name == "" && r.Env != "" && !r.Found.Algorithm.Offline {
 		name = "default"
 	}
 	var names []string
@@ -47,11 +47,11 @@ func (r *Request) preset() (algo.Preset, error) {
 		names = append(names, p.Name)
 	}
 	switch {
-	case r.Preset == "" && r.Env == "":
+	case r.Preset == "" && r.Env == "" && !r.Found.Algorithm.Offline:
 		return algo.Preset{}, fmt.Errorf("--env is needed: %s has no preset", r.Found.Algorithm.Name)
 	case r.Preset == "":
 		return algo.Preset{}, nil
-	case len(names) == 0:
+	case len(names) == 0 && r.Env != "":
 		return algo.Preset{}, fmt.Errorf("--preset: %s has none for %s", r.Found.Algorithm.Name, r.Found.Env.ID)
 	}
 	return algo.Preset{}, fmt.Errorf("--preset: %w", Unknown("preset", r.Preset, slices.Compact(names), "weft list algorithms "+r.Found.Algorithm.Name))
@@ -62,6 +62,9 @@ func (r *Request) preset() (algo.Preset, error) {
 // not known, the first one for a kind. Without an environment these are all that name one.
 func (r *Request) suitable() (out []algo.Preset) {
 	all, id := r.Found.Algorithm.Presets, r.Found.Env.ID
+	if r.Found.Algorithm.Offline { // what it learns from is no environment
+		return all
+	}
 	_, task, _ := strings.Cut(id, ":")
 	for _, fits := range []func(algo.Preset) bool{
 		func(p algo.Preset) bool { return p.Env != "" && (r.Env == "" || p.Env == id) },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
@@ -31,7 +32,7 @@ type Settings struct {
 	plan.Deployment        // how the loop is distributed
 
 	Device          string        `default:"cpu" doc:"device to compute on; weft devices lists them"`
-	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is the preset's number"`
+	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments, or iterations of an algorithm that steps none; 0 is the preset's number"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
 	EvalEvery       int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between greedy evaluations; 0 is only at the end"`
 	EvalEpisodes    int           `default:"100" unit:"episodes" range:"[0,)" doc:"episodes of an evaluation; 0 turns evaluation off"`
@@ -121,15 +122,15 @@ func (s *Set) Resolve(l Layers) (*Request, error) {
 	if r.Steps == 0 {
 		r.Steps = l.Steps
 	}
-	if err == nil && r.Steps == 0 && r.Found.Algorithm.Name != "" && r.Found.Env.ID != "" {
-		err = fmt.Errorf("--steps is needed: %s has no preset for %s", r.Found.Algorithm.Name, r.Found.Env.ID)
+	if err == nil && r.Steps == 0 && r.Found.Algorithm.Name != "" && (r.Found.Env.ID != "" || r.Found.Algorithm.Offline) {
+		err = fmt.Errorf("--steps is needed: %s has no preset for %s", r.Found.Algorithm.Name, cmp.Or(r.Found.Env.ID, "it"))
 	}
-	errs = append(errs, err)
+	errs = append(errs, err, r.checkEvaluated(l))
 	if r.Found.Algorithm.Config != nil {
 		r.Found.Config = r.Found.Algorithm.Config()
 		errs = append(errs, config.Defaults(r.Found.Config), config.Set(r.Found.Config, preset, forAlgorithm, l.Set))
 	}
-	errs = append(errs, r.SetEnv(envSet), r.setWrap())
+	errs = append(errs, r.SetEnv(envSet), r.setWrap(), r.locate())
 	errs = append(errs, r.checkDevices()...)
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
@@ -137,6 +138,39 @@ func (s *Set) Resolve(l Layers) (*Request, error) {
 		errs = append(errs, err)
 	}
 	return r, errors.Join(errs...)
+}
+
+// checkEvaluated turns evaluation off where a run has no environment, unless it was asked for.
+func (r *Request) checkEvaluated(l Layers) error {
+	if r.Env != "" || !r.Found.Algorithm.Offline {
+		return nil
+	}
+	for _, a := range l.Flags {
+		if strings.HasPrefix(a.Key, "eval_") && a.Value != "0" {
+			return fmt.Errorf("--%s: there is no environment to evaluate in: name one with --env", strings.ReplaceAll(a.Key, "_", "-"))
+		}
+	}
+	r.EvalEvery, r.EvalEpisodes = 0, 0
+	return nil
+}
+
+// locate makes the paths of data sets independent of where the command runs, because a run may be
+// resumed from elsewhere.
+func (r *Request) locate() error {
+	if r.Found.Config == nil {
+		return nil
+	}
+	fields, err := config.Fields(r.Found.Config)
+	for _, f := range fields {
+		if err != nil || f.Names != "data set" || f.Value == "" || data.Registered(f.Value) {
+			continue
+		}
+		var path string
+		if path, err = filepath.Abs(f.Value); err == nil {
+			err = config.Set(r.Found.Config, []config.Assignment{{Key: f.Key, Value: path, Source: "--" + f.Key}})
+		}
+	}
+	return err
 }
 
 // checkUsed refuses settings of the distribution that were asked for and would change nothing.

@@ -52,6 +52,9 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	}
 	build := func(s *rl.Scope) (rl.Trainer, error) {
 		t, err := j.Algorithm.New(s, algo.On(s, entry, j.EnvOptions, saw), j.Config)
+		if err != nil && j.Env.ID == "" {
+			return nil, fmt.Errorf("%s: %w", j.Algorithm.Name, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
 		}
@@ -60,6 +63,12 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	whole, err := build(root)
 	if err != nil {
 		return nil, err
+	}
+	if a.specs == nil {
+		if spec, err = fromData(root, j); err != nil {
+			return nil, err
+		}
+		a.specs = []env.Spec{spec}
 	}
 	c := replicas.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact, Open: j.Open}
 	if j.Part != nil {

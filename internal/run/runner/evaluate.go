@@ -109,7 +109,9 @@ func SayEvaluating(episodes int) string {
 
 // EvaluateRun evaluates the policy of some of a run's weights.
 func EvaluateRun(ctx context.Context, j Job, which Weights, greedy bool, episodes int) (e Evaluation, err error) {
-	j = j.withDefaults()
+	if j = j.withDefaults(); j.Env.ID == "" {
+		return Evaluation{}, errors.New("the run names no environment to be evaluated in: --env names one")
+	}
 	a, t, err := withAgent(ctx, j, which)
 	if err != nil {
 		return Evaluation{}, err
