@@ -162,11 +162,19 @@ func (c *command) algorithms(name string) (out []item, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("algorithm %s, preset %s: %w", a.Name, p.Name, err)
 			}
-			x.Presets = append(x.Presets, presetItem{p.Name, cmp.Or(p.Env, "any of "+string(p.Kind)), p.Doc, p.Steps, set})
+			x.Presets = append(x.Presets, presetItem{p.Name, presetFor(a, p), p.Doc, p.Steps, set})
 		}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// presetFor returns what a preset is for.
+func presetFor(a algo.Algorithm, p algo.Preset) string {
+	if a.Offline && p.Env == "" {
+		return "any data set"
+	}
+	return cmp.Or(p.Env, "any of "+string(p.Kind))
 }
 
 func (c *command) policies(name string) (out []item, err error) {

@@ -18,6 +18,7 @@ import (
 type trainFlags struct {
 	set           []string
 	data          string
+	record        string
 	file          string
 	deploy        string
 	out           string
@@ -73,6 +74,7 @@ func (c *command) train() *cobra.Command {
 	c.settingFlags(cmd, f, nil)
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", "data `set` to learn from, of an algorithm that learns from one; short for --set data=")
+	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
@@ -140,6 +142,9 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers
 		l.Flags = append(l.Flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
 	}
 	l.Flags = append(l.Flags, f.changed(cmd)...)
+	if f.record != "" {
+		l.Flags = append(l.Flags, recording(l))
+	}
 	if f.data != "" {
 		l.Set = append(l.Set, config.Assignment{Key: "data", Value: f.data, Source: "--data"})
 	}
@@ -186,7 +191,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()
-	if err := errors.Join(malformed, wrong, wrongSeeds, request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
 		return err
 	}
 	if f.dry {
@@ -220,7 +225,10 @@ func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlag
 		return err
 	}
 	defer release()
-	return c.finish(ctx, s, w)
+	if err := c.finish(ctx, s, w); err != nil || f.record == "" {
+		return err
+	}
+	return c.keepRecord(r, out, f.record)
 }
 
 // finish runs a prepared session, and says how it ended.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -184,3 +185,27 @@ func (t *tally) add(x float64) {
 func (t *tally) std() float64 { return math.Sqrt(t.m2 / float64(max(1, t.n))) }
 
 func (t *tally) summary() Summary { return Summary{t.mean, t.std(), t.min, t.max} }
+
+// scores are the returns of a random and of an expert policy by which D4RL normalises scores, by
+// the beginning of an environment's ID (Farama's D4RL, d4rl/infos.py).
+var scores = []struct {
+	env string
+	Bounds
+}{
+	{"HalfCheetah-", Bounds{-280.178953, 12135.0}}, {"Hopper-", Bounds{-20.272305, 3234.3}},
+	{"Walker2d-", Bounds{1.629008, 4592.3}}, {"Ant-", Bounds{-325.6, 3879.7}},
+}
+
+// BoundsOf returns the returns by which D4RL normalises scores in an environment, nil if it does
+// not.
+func BoundsOf(env string) *Bounds {
+	if _, name, ok := strings.Cut(env, ":"); ok { // a scheme, as in gym:Hopper-v5
+		env = name
+	}
+	for _, s := range scores {
+		if strings.HasPrefix(env, s.env) {
+			return &s.Bounds
+		}
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/internal/config"
 )
 
@@ -70,6 +71,11 @@ func (c Confinement) check(f config.Field) error {
 	may, path, what := c.Programs, f.Value, f.Names
 	switch f.Names {
 	case "program":
+	case "data set":
+		if data.Registered(f.Value) { // by code that is installed here
+			return nil
+		}
+		may = slices.Concat(may, c.Data)
 	case "storage": // disk is in the run's own folder, disk:DIR is anywhere
 		_, dir, named := strings.Cut(f.Value, ":")
 		if !named {
