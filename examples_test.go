@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,4 +147,25 @@ func listing(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return strings.Join(out, " ")
+}
+
+// TestExampleSource: a data set of an author's own passes the conformance kit, and loops learn from
+// it under every policy that shares batches out.
+func TestExampleSource(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	const dir = "./examples/thermostat"
+	cmd := exec.CommandContext(t.Context(), "go", "test", "./thermostat")
+	cmd.Dir = "examples"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("its own tests: %v\n%s", err, out)
+	}
+	plain := train(t, "60", "train", dir, "--out", filepath.Join(t.TempDir(), "run"))
+	for _, more := range [][]string{{"--policy", "multi-learner", "--workers", "1"}, {"--policy", "gpu-only"}} {
+		if got := train(t, "60", append([]string{"train", dir, "--out", filepath.Join(t.TempDir(), "run")}, more...)...); got.Weights != plain.Weights || got.State != plain.State {
+			t.Errorf("%v: %+v, want the bits of %+v", more, got, plain)
+		}
+	}
+	if two := train(t, "60", "train", dir, "--out", filepath.Join(t.TempDir(), "run"), "--policy", "multi-learner", "--workers", "2"); two.Steps != 60 {
+		t.Errorf("two learners made %d updates, want 60", two.Steps)
+	}
 }
