@@ -303,6 +303,9 @@ func (w *World) envs(r *replica) rl.Span {
 	if r.scope != nil {
 		return r.scope.Envs()
 	}
+	if w.Facts.Envs == 0 { // the run has none
+		return rl.Span{}
+	}
 	at := w.Plan.Of(w.Plan.Groups[r.group].Name)[r.rank]
 	lo, _ := rl.System.Shard(w.Facts.Envs, w.Facts.Block, at.First, w.Plan.Shards)
 	_, hi := rl.System.Shard(w.Facts.Envs, w.Facts.Block, at.Last-1, w.Plan.Shards)
