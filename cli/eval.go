@@ -11,27 +11,15 @@ import (
 
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // evalFlags are the flags of eval.
 type evalFlags struct {
+	weightFlags
 	episodes      int
-	best, newest  bool
 	sample, json  bool
 	video, record string
-}
-
-// which returns the weights to evaluate.
-func (f evalFlags) which() runner.Weights {
-	switch {
-	case f.best:
-		return runner.OnlyBest
-	case f.newest:
-		return runner.NewestAlone
-	}
-	return runner.PreferBest
 }
 
 func (c *command) eval() *cobra.Command {
@@ -50,8 +38,7 @@ func (c *command) eval() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
-	cmd.Flags().BoolVar(&f.best, "best", false, "evaluate the weights that evaluated best, and fail if none were evaluated")
-	cmd.Flags().BoolVar(&f.newest, "newest", false, "evaluate the weights of the newest checkpoint")
+	f.weightFlags.flags(cmd, "evaluate")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
 	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
@@ -64,28 +51,15 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	if f.episodes < 1 {
 		return fmt.Errorf("--episodes: %d is not a number of episodes", f.episodes)
 	}
-	if f.best && f.newest {
-		return errors.New("--best and --newest: choose one")
-	}
-	file, err := request.RunConfig(dir)
-	if err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
-	l := request.Layers{File: file, Flags: flags}
-	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(ctx, paths, "")
-	}
-	r, err := c.set.Resolve(l)
-	if err != nil {
-		return err
-	}
-	r.Single = true
-	job, err := r.Job()
-	if err != nil {
+	r, job, err := c.savedJob(ctx, dir, flags)
+	if r == nil || err != nil {
 		return err
 	}
 	w := c.watcher(r, dir, f.json)
-	job.Dir, job.Watch = dir, w
+	job.Watch = w
 	if job.EvalWrap, err = f.recorders(); err != nil {
 		return err
 	}

@@ -10,20 +10,30 @@ import (
 // policy for each kind has one for each agent. Agent j of a kind is called by the kind's name, if
 // it has one, and j. Each is a view: the environments are unchanged, and are saved once.
 func Each(g Groups) Groups {
-	e := &each{Groups: g}
+	e := &each{Groups: g, specs: EachSpec(g.Spec())}
 	several := false
 	for i, s := range g.Spec() {
 		several = several || s.Agents > 1
 		for j := range s.agents() {
-			one := s
-			one.Agents, one.Kind = 0, agentName(s, j)
-			e.specs, e.at = append(e.specs, one), append(e.at, place{i, j, s.agents()})
+			e.at = append(e.at, place{i, j, s.agents()})
 		}
 	}
 	if !several {
 		return g
 	}
 	return e
+}
+
+// EachSpec returns the specs that Each gives environments of some specs.
+func EachSpec(specs []Spec) (out []Spec) {
+	for _, s := range specs {
+		for j := range s.agents() {
+			one := s
+			one.Agents, one.Kind = 0, agentName(s, j)
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 func agentName(s Spec, j int) string {

@@ -124,10 +124,11 @@ func (a ActorCritic) trunk(c *rl.Ctx, sc *model.Scope, of string, obs rl.Obs, me
 // Width returns how many features Features makes of an observation.
 func Width(space rl.Space) (n int) {
 	for _, l := range space.Leaves() {
-		if k := rl.Choices(l.Space); k > 0 {
-			n += k
-		} else {
-			n += max(1, l.Space.Shape().Size())
+		switch s := l.Space.(type) {
+		case rl.Discrete, rl.MultiDiscrete:
+			n += rl.Choices(s) // one-hot
+		default:
+			n += max(1, s.Shape().Size())
 		}
 	}
 	return n

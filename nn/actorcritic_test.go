@@ -45,3 +45,16 @@ func TestActorCritic(t *testing.T) {
 		})
 	}
 }
+
+// TestWidth: Width counts what Features makes, of every kind of space.
+func TestWidth(t *testing.T) {
+	s := scope(t)
+	space := rl.Dict{
+		{Name: "box", Space: rl.Box{Dims: []int{2, 3}}}, {Name: "one", Space: rl.Discrete{N: 4}},
+		{Name: "many", Space: rl.MultiDiscrete{N: []int{2, 5}}}, {Name: "bits", Space: rl.MultiBinary{N: 3}},
+	}
+	out := eval(s, func(c *rl.Ctx, _ []*node) []*node { return []*node{nn.Features(space, nn.Blank(c, space))} }, rl.FromFlat(s, []float32{0}, 1))
+	if got := nn.Width(space); got != len(out[0]) || got != 20 {
+		t.Errorf("width %d of %d features", got, len(out[0]))
+	}
+}

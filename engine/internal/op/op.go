@@ -1,6 +1,6 @@
 // Package op is the table of the engine's operations. A row says all that the engine knows of an
 // operation: its class, the element types it takes, its loops, how graphs with it are simplified,
-// and its form in StableHLO and in PTX. The packages that record graphs, check, simplify and run
+// and its form in StableHLO, ONNX and PTX. The packages that record graphs, check, simplify and run
 // them, or write them for other devices, ask the table when a program is compiled; nothing looks
 // into it while one runs.
 //
@@ -54,6 +54,15 @@ type Row struct {
 	// HLO is the operation in StableHLO. It is empty if package stablehlo has code for the
 	// operation, or none.
 	HLO HLO
+	// ONNX is the operation in ONNX. It is empty if package onnx has code for the operation, or
+	// none. A line is an operator, its operands and attributes, with $ before what is filled in:
+	//
+	//	$x      all operands, as without any   $axes  the attribute, as an operand or an attribute
+	//	$0 $1   operand 0, 1                   $axis  the same of a single axis
+	//	$^      the line before                $type  number of the result's element type
+	//
+	// A number is an operand too. The last of several lines gives the result.
+	ONNX string
 	// PTX writes one element of an elementwise operation for GPUs; nil if there is no form.
 	PTX assembly.Form
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/onnx"
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
 
@@ -57,6 +58,7 @@ func TestRows(t *testing.T) {
 			"Takes":      (row.Takes != 0) != (elementwise || row.Class == op.Reduce),
 			"PTX":        row.PTX != nil && !elementwise,
 			"HLO":        elementwise && row.HLO == op.HLO{},
+			"ONNX":       row.ONNX != "" && !onnx.Supports(row.Op),
 			"Involution": row.Involution && row.Class != op.Unary,
 			"Commutes":   row.Commutes && row.Class != op.Binary,
 			"Neutral":    row.Neutral != nil && (row.Class != op.Binary || row.Neutral.Left && !row.Commutes),

@@ -17,6 +17,7 @@ import (
 // Player acts in one environment with a trained agent, by plain numbers. Its methods may be called
 // by several goroutines, one after another.
 type Player struct {
+	root  *rl.Scope // that the agent was built in
 	scope *rl.Scope
 	team  rl.Team
 	specs []env.Spec // of one environment, by kind of agents
@@ -41,9 +42,12 @@ func newPlayer(s *rl.Scope, agent rl.Agent, specs []env.Spec) (*Player, error) {
 	if err := checkAgent(agent); err != nil {
 		return nil, err
 	}
-	p := &Player{scope: s.Child("player"), team: rl.TeamOf(agent), specs: slices.Clone(specs), close: func() error { return nil }}
-	if len(p.team) != len(specs) {
-		return nil, fmt.Errorf("it has %d agents for %d kinds: it can be evaluated, not loaded", len(p.team), len(specs))
+	p := &Player{root: s, scope: s.Child("player"), team: rl.TeamOf(agent), specs: slices.Clone(specs), close: func() error { return nil }}
+	if each := env.EachSpec(specs); len(p.team) != len(specs) && len(p.team) == len(each) {
+		p.specs = each // every agent was trained as a kind of its own
+	}
+	if len(p.team) != len(p.specs) {
+		return nil, fmt.Errorf("it has %d agents for %d kinds: it can be evaluated, not loaded", len(p.team), len(p.specs))
 	}
 	for i := range p.specs {
 		p.specs[i].Rows, p.specs[i].Envs, p.specs[i].First = 1, 1, 0
@@ -71,41 +75,60 @@ func (p *Player) Act(seen []Seen, greedy bool) (actions []map[string][]float64, 
 	if p.close == nil {
 		return nil, errors.New("the agent is closed")
 	}
-	if len(seen) != len(p.specs) {
-		return nil, fmt.Errorf("%d observations for %d kinds of agents", len(seen), len(p.specs))
-	}
 	err = rl.Catch(func() error {
-		var obs []rl.Obs
-		for i, spec := range p.specs {
-			o, err := p.observe(spec, seen[i])
-			if err != nil && len(p.specs) > 1 {
-				err = fmt.Errorf("kind %q: %w", spec.Kind, err)
-			}
-			if err != nil {
-				return err
-			}
-			obs = append(obs, o)
+		obs, err := p.see(seen, p.first)
+		if err != nil {
+			return err
 		}
 		if p.memory == nil {
-			for _, a := range p.team {
-				p.memory = append(p.memory, a.Memory(1))
-			}
+			p.memory = p.fresh()
 		}
 		next := make([]rl.Tree, len(p.team))
 		for i, a := range p.team {
 			var action rl.Tree
 			action, next[i] = a.Act(kindKey(p.scope.Key("act").Fold(p.step), i), obs[i], p.memory[i], greedy)
-			out := map[string][]float64{}
-			for j, name := range action.Names() {
-				out[name] = rl.Floats(action.At(j))
-			}
-			actions = append(actions, out)
+			actions = append(actions, floatsOf(action))
 		}
 		p.memory, p.first = next, false
 		p.step++
 		return nil
 	})
 	return actions, err
+}
+
+// floatsOf returns the numbers of a tree by leaf.
+func floatsOf(t rl.Tree) map[string][]float64 {
+	out := map[string][]float64{}
+	for i, name := range t.Names() {
+		out[name] = rl.Floats(t.At(i))
+	}
+	return out
+}
+
+// fresh returns the memory of all kinds at the start of an episode.
+func (p *Player) fresh() (out []rl.Tree) {
+	for _, a := range p.team {
+		out = append(out, a.Memory(1))
+	}
+	return out
+}
+
+// see makes tensors of what all kinds see.
+func (p *Player) see(seen []Seen, first bool) (obs []rl.Obs, err error) {
+	if len(seen) != len(p.specs) {
+		return nil, fmt.Errorf("%d observations for %d kinds of agents", len(seen), len(p.specs))
+	}
+	for i, spec := range p.specs {
+		o, err := p.observe(spec, seen[i], first)
+		if err != nil && len(p.specs) > 1 {
+			err = fmt.Errorf("kind %q: %w", spec.Kind, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		obs = append(obs, o)
+	}
+	return obs, nil
 }
 
 // Close gives back what the player's environments hold.
@@ -121,7 +144,7 @@ func (p *Player) Close() error {
 }
 
 // observe makes tensors of what the agents of a kind see.
-func (p *Player) observe(spec env.Spec, seen Seen) (o rl.Obs, err error) {
+func (p *Player) observe(spec env.Spec, seen Seen, first bool) (o rl.Obs, err error) {
 	if o.X, err = p.numbers(spec, seen.X); err != nil {
 		return o, err
 	}
@@ -151,7 +174,7 @@ func (p *Player) observe(spec env.Spec, seen Seen) (o rl.Obs, err error) {
 	if spec.Mortal {
 		o.Alive = rl.FromFlat(p.scope, all, 1, len(all))
 	}
-	o.First = rl.FromFlat(p.scope, []bool{p.first}, 1)
+	o.First = rl.FromFlat(p.scope, []bool{first}, 1)
 	return o, nil
 }
 
