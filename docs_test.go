@@ -1,6 +1,7 @@
 package weft_test
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"os"
@@ -192,8 +193,41 @@ func (r *reader) typed(t *testing.T, line string) {
 		}
 		args = append(args, "--eval-episodes", "1")
 	}
+	if slices.Contains(servers, args[0]) {
+		r.served(t, line, args)
+		return
+	}
 	if out, err := exec.Command(r.weft, args...).CombinedOutput(); err != nil {
 		t.Errorf("weft %s: %v\n%s", line, err, out)
+	}
+}
+
+// servers are the commands that go on until they are interrupted.
+var servers = []string{"serve"}
+
+// served runs a server until it says where it is, and interrupts it.
+func (r *reader) served(t *testing.T, line string, args []string) {
+	t.Helper()
+	if !slices.Contains(args, "--listen") {
+		args = append(args, "--listen", "127.0.0.1:0") // the usual address may be taken
+	}
+	cmd := exec.CommandContext(t.Context(), r.weft, args...)
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := bufio.NewReader(out).ReadString('\n')
+	if !strings.Contains(first, "http://127.0.0.1:") {
+		t.Errorf("weft %s says %q", line, first)
+	}
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("weft %s: %v\n%s", line, err, problems.String())
 	}
 }
 

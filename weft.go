@@ -4,6 +4,7 @@
 package weft
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weft-rl/weft/algo"
@@ -40,4 +41,10 @@ func Builtin() app.Set {
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}
+}
+
+// Load loads the agent of a run's folder, with the weights that evaluated best, or the newest of a
+// run that was never evaluated. app.Load has the choices. Close releases the agent's environments.
+func Load(run string) (*app.Agent, error) {
+	return app.Load(context.Background(), Builtin(), run, app.Loading{})
 }

@@ -1,12 +1,19 @@
 package cli_test
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 )
 
@@ -52,6 +59,84 @@ func TestExportRefused(t *testing.T) {
 		`did you mean "onnx"?`:            {"export", "nothing", "--format", "onx"},
 		"--best and --newest: choose one": {"export", "nothing", "--best", "--newest"},
 		"takes one run folder":            {"export"},
+	} {
+		if o := do(t, 2, args...); !strings.Contains(o.errors, want) {
+			t.Errorf("weft %s: %s", strings.Join(args, " "), o.errors)
+		}
+	}
+}
+
+// started runs a server in this process until the test has asked it something, and returns where it
+// is.
+func started(t *testing.T, args ...string) (address string, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	code := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		code <- cli.Run(ctx, weft.Builtin(), args, out, &errs)
+		_ = out.Close()
+	}()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	go func() { _, _ = io.Copy(io.Discard, in) }()
+	if err != nil {
+		cancel()
+		<-code
+		t.Fatalf("weft %s: %s", strings.Join(args, " "), errs.String())
+	}
+	_, rest, _ := strings.Cut(line, "http://")
+	address, _, _ = strings.Cut(strings.TrimSpace(rest), "/")
+	return "http://" + address, func() int {
+		cancel()
+		http.DefaultClient.CloseIdleConnections()
+		return <-code
+	}
+}
+
+// TestServe: a server of two policies answers for both, counts, and ends well.
+func TestServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "runs/tiny")...)
+	at, stop := started(t, "serve", "runs/tiny", "other=runs/tiny", "--listen", "127.0.0.1:0")
+	for _, path := range []string{"/v1/act", "/v1/policies/other/act"} {
+		a, err := http.Post(at+path, "application/json", strings.NewReader(`{"obs": [0, 1, 0, 0]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(a.Body)
+		_ = a.Body.Close()
+		if err != nil || a.StatusCode != http.StatusOK || !strings.Contains(string(text), `"version":256`) {
+			t.Errorf("%s: %d %s %v", path, a.StatusCode, text, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"/healthz": "ok", "/readyz": "ok", "/metrics": `weft_policy_requests_total{policy="other",status="200"} 1`, "/v1/policies": `"name":"tiny"`,
+	} {
+		if _, got := fetch(t, at, path); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestServersRefused: what cannot be served gets a sentence, before anything listens.
+func TestServersRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "runs/tiny")...)
+	if err := os.WriteFile("empty", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"nothing is not a run folder":    {"serve", "nothing"},
+		`two policies are called "tiny"`: {"serve", "runs/tiny", "runs/tiny"},
+		"--versions: 0 is not":           {"serve", "runs/tiny", "--versions", "0"},
+		"--reload: -1s is not a time":    {"serve", "runs/tiny", "--reload", "-1s"},
+		"empty is empty: write a secret": {"serve", "runs/tiny", "--token", "empty"},
+		"--listen: listen tcp: address":  {"serve", "runs/tiny", "--listen", "127.0.0.1:99999"},
+		"name the folders of runs":       {"serve"},
 	} {
 		if o := do(t, 2, args...); !strings.Contains(o.errors, want) {
 			t.Errorf("weft %s: %s", strings.Join(args, " "), o.errors)

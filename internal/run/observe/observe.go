@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/weft-rl/weft/internal/web"
 )
 
 // Process names the sources of a process's metrics, health and readiness.
@@ -26,36 +27,16 @@ type Process struct {
 // Serve answers at /metrics, /healthz and /readyz until ctx is done. Whoever reaches the address
 // may ask; nothing can be changed there.
 func Serve(ctx context.Context, l net.Listener, p Process) error {
-	h, err := p.handler()
+	h, err := p.Handler()
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	var closing sync.WaitGroup
-	over, stop := context.WithCancel(ctx)
-	closing.Go(func() {
-		<-over.Done()
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if server.Shutdown(ending) != nil {
-			_ = server.Close() // whoever still waits is cut off
-		}
-	})
-	err = server.Serve(l)
-	stop()
-	closing.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return web.Serve(ctx, l, h, 30*time.Second, time.Second)
 }
 
-// handler returns what answers. The registry is its own: another library's metrics do not appear
-// among these.
-func (p Process) handler() (http.Handler, error) {
+// Handler returns what answers at these paths. The registry is its own: another library's metrics
+// do not appear among these.
+func (p Process) Handler() (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := errors.Join(
 		r.Register(p.Metrics), r.Register(collectors.NewGoCollector()),

@@ -221,7 +221,8 @@ func (p *Player) leaf(l rl.SpaceLeaf, x []float64, shape shapes.Shape) (t rl.Ten
 		return t, fmt.Errorf("%s has %d numbers, not %d: it is a %s", what, len(x), shape.Size(), l.Space)
 	}
 	for i, v := range x {
-		if shape.DType.IsInt() && v != math.Trunc(v) {
+		tooLarge := shape.DType == dtypes.Float32 && math.IsInf(float64(float32(v)), 0)
+		if tooLarge || shape.DType.IsInt() && v != math.Trunc(v) {
 			return t, fmt.Errorf("number %d of %s is %v, which is not in %s", i, what, v, l.Space)
 		}
 	}
