@@ -203,7 +203,7 @@ func (r *reader) typed(t *testing.T, line string) {
 }
 
 // servers are the commands that go on until they are interrupted.
-var servers = []string{"serve"}
+var servers = []string{"serve", "ui"}
 
 // served runs a server until it says where it is, and interrupts it.
 func (r *reader) served(t *testing.T, line string, args []string) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,6 +81,12 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 		}
 		return nil, c.runBuilt(cmd.Context(), paths, l.Policy())
 	}
+	return c.planned(cmd.Context(), l, cluster, malformed)
+}
+
+// planned plans and measures what layers of settings ask for. What was malformed is reported with
+// what else is wrong.
+func (c *command) planned(ctx context.Context, l request.Layers, cluster string, malformed error) (*plan.Sheet, error) {
 	l.Flags = append(l.Flags, config.Assignment{Key: "steps", Value: fmt.Sprint(endless), Source: "plan"})
 	r, wrong := c.set.Resolve(l)
 	if err := errors.Join(malformed, wrong, r.On(cluster, l)); err != nil {
@@ -103,12 +110,12 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 	}
 	c.started = true
 	m := &meter{job: job, envs: on.Facts.Envs}
-	if err := m.measure(cmd.Context(), &sheet.Before); err != nil {
+	if err := m.measure(ctx, &sheet.Before); err != nil {
 		return nil, err
 	}
 	sheet.After = sheet.Before.Fuse(on.Graph, r.NoFuse)
 	if len(sheet.After.Fused) > 0 {
-		if err := m.measure(cmd.Context(), &sheet.After); err != nil {
+		if err := m.measure(ctx, &sheet.After); err != nil {
 			return nil, err
 		}
 	}

@@ -122,6 +122,23 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestUI: the page shows the runs of a folder, with the graph of the loop and the plan.
+func TestUI(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "runs/tiny", "--policy", "single-learner-coarse")...)
+	at, stop := started(t, "ui", "--listen", "127.0.0.1:0")
+	for path, want := range map[string]string{
+		"/": "<title>Weft: runs</title>", "/api/runs": `"name":"runs/tiny","steps":256,"budget":256`, "/api/graph?run=0:tiny": "<svg", "/api/plan?run=0:tiny": "<svg",
+	} {
+		if _, got := fetch(t, at, path); !strings.Contains(got, want) {
+			t.Errorf("%s: %.300s", path, got)
+		}
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestServersRefused: what cannot be served gets a sentence, before anything listens.
 func TestServersRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -137,6 +154,8 @@ func TestServersRefused(t *testing.T) {
 		"empty is empty: write a secret": {"serve", "runs/tiny", "--token", "empty"},
 		"--listen: listen tcp: address":  {"serve", "runs/tiny", "--listen", "127.0.0.1:99999"},
 		"name the folders of runs":       {"serve"},
+		"nowhere cannot be shown":        {"ui", "nowhere"},
+		"--every: 0s is not a time":      {"ui", "runs", "--every", "0s"},
 	} {
 		if o := do(t, 2, args...); !strings.Contains(o.errors, want) {
 			t.Errorf("weft %s: %s", strings.Join(args, " "), o.errors)

@@ -1,0 +1,170 @@
+package ui
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+var (
+	shots = flag.String("shots", "", "write pictures of the page into this `folder`")
+	of    = flag.String("of", "", "take them of the runs in this `folder`")
+)
+
+// browser starts Chromium, where it is installed.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("browser test skipped: there is no chromium (apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900))
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, stopTab := chromedp.NewContext(ctx)
+	t.Cleanup(stopTab)
+	return ctx
+}
+
+// does runs actions.
+func does(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// is waits until an expression of JavaScript is true.
+func is(t *testing.T, ctx context.Context, expression string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		page, _ := chromedp.Run(ctx, chromedp.Text("body")) // for the message
+		t.Fatalf("%s does not become true: %v\n%s", expression, err, page)
+	}
+}
+
+// script runs JavaScript for what it does.
+func script(text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Evaluate[any](text+"; true")(ctx, t)
+		return err
+	})
+}
+
+// scheme has the browser prefer light or dark pages.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		p := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, p)
+		return err
+	})
+}
+
+// picture writes what the window shows.
+func picture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBrowser: the page sorts, filters and chooses runs by mouse and keyboard, draws their curves,
+// shows a run, and follows what is written.
+func TestBrowser(t *testing.T) {
+	ctx := browser(t)
+	dir := folder(t)
+	s, server := site(t, dir)
+	does(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
+	is(t, ctx, `document.querySelectorAll("#runs tbody tr").length === 7`)
+	is(t, ctx, `document.querySelectorAll("#chart .curve").length === 5`)
+
+	does(t, ctx, chromedp.KeyEvent("/"))
+	is(t, ctx, `document.activeElement.id === "filter"`)
+	does(t, ctx, script(`document.getElementById("filter").value = ""`), chromedp.SendKeys("#filter", "learning_rate>0.005"))
+	is(t, ctx, `document.querySelectorAll("#runs tbody tr").length === 3 && document.getElementById("count").textContent === "3 of 7 runs, 1 live"`)
+	does(t, ctx, script(`document.getElementById("filter").value = ""; document.getElementById("filter").dispatchEvent(new Event("input"))`))
+	is(t, ctx, `document.querySelectorAll("#runs tbody tr").length === 7`)
+
+	does(t, ctx, script(`[...document.querySelectorAll("th button")].find(b => b.textContent === "Return").click()`))
+	is(t, ctx, `document.querySelector("#runs tbody tr").textContent.includes("fast/seed3") && document.querySelector('th[aria-sort="descending"]').textContent === "Return"`)
+	does(t, ctx, chromedp.Click("#none"))
+	is(t, ctx, `document.querySelectorAll("#runs tbody tr.chosen").length === 0 && document.querySelectorAll("#chart .curve").length === 0`)
+	does(t, ctx, script(`document.querySelector("#runs tbody tr").focus()`), chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
+	is(t, ctx, `document.querySelectorAll("#runs tbody tr.chosen").length === 2 && document.querySelectorAll("#chart .curve").length === 2`)
+	is(t, ctx, `document.getElementById("diff").textContent.includes("seed")`)
+
+	does(t, ctx, chromedp.Click("#all"), script(`{const g = document.getElementById("group"); g.value = "learning_rate"; g.dispatchEvent(new Event("change"))}`))
+	is(t, ctx, `document.querySelectorAll("#chart .band").length === 2 && document.getElementById("figure-text").textContent.includes("interquartile mean")`)
+
+	does(t, ctx, script(`[...document.querySelectorAll("button.name")].find(b => b.textContent.includes("stopped")).click()`))
+	is(t, ctx, `document.getElementById("details-body").textContent.includes("learning_rate") && document.querySelector("#details img").naturalWidth > 0`)
+
+	write(t, filepath.Join(dir, "stopped"), "Acrobot-v1", 1, "0.001", 8, -90)
+	s.Scan()
+	is(t, ctx, `[...document.querySelectorAll("#runs tbody tr")].some(r => r.textContent.includes("live 80 %"))`)
+	unnamed, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("button, input, select, img")].filter(e => e.offsetParent && !(e.textContent || e.ariaLabel || e.labels?.length || e.alt !== undefined)).map(e => e.outerHTML)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(unnamed) > 0 {
+		t.Errorf("a screen reader has no name for %s", strings.Join(unnamed, "\n"))
+	}
+}
+
+// TestShots takes pictures of the page: light and dark, wide and narrow. They are for people to
+// look at.
+func TestShots(t *testing.T) {
+	if *shots == "" {
+		*shots = t.TempDir()
+	}
+	ctx := browser(t)
+	dir := *of
+	if dir == "" {
+		dir = folder(t)
+	}
+	_, server := site(t, dir)
+	for _, x := range []struct {
+		name          string
+		width, height int64
+		scheme        string
+	}{{"wide-light", 1440, 1000, "light"}, {"wide-dark", 1440, 1000, "dark"}, {"narrow-light", 420, 900, "light"}, {"narrow-dark", 420, 900, "dark"}} {
+		does(t, ctx, chromedp.EmulateViewport(x.width, x.height), scheme(x.scheme),
+			chromedp.Navigate(server.URL+"/?"+x.name), chromedp.WaitVisible("body[data-ready]"))
+		is(t, ctx, `document.querySelectorAll("#chart .curve").length > 0`)
+		took, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.dataset.ready + " ms, " + Math.round(performance.memory.usedJSHeapSize / 1e6) + " MB"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: ready after %s", x.name, took)
+		if wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > window.innerWidth`)); err != nil || wide {
+			t.Errorf("%s: the page is wider than the window", x.name)
+		}
+		picture(t, ctx, x.name)
+		does(t, ctx, script(`{const g = document.getElementById("group"); g.selectedIndex = g.options.length - 1; g.dispatchEvent(new Event("change"))}`), chromedp.Click("#all"))
+		is(t, ctx, `document.querySelectorAll("#chart .band").length > 1`)
+		picture(t, ctx, x.name+"-joined")
+		does(t, ctx, chromedp.Click(`#runs .name`))
+		is(t, ctx, `document.querySelector("#details img")?.naturalWidth > 0`)
+		picture(t, ctx, x.name+"-details")
+	}
+}

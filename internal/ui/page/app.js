@@ -1,0 +1,303 @@
+// Ties the page together: reads runs, draws what is chosen, and follows changes.
+"use strict";
+
+const by = id => document.getElementById(id);
+const usual = ["episode/return_mean", "eval/return"];
+const names = new Map(); // of runs, by id
+let changes = 0, metrics = [], drawing = 0, open = null;
+
+const chart = new Chart(by("chart"), readOff);
+const table = new Table(by("runs"), () => { remember(); curves(); differences(); }, details);
+
+async function ask(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer.json();
+}
+
+async function load() {
+  const data = await ask("api/runs");
+  changes = data.changes;
+  for (const r of data.runs) {
+    r.set = { ...data.common };
+    for (const [k, v] of Object.entries(r.settings)) if (v === null) delete r.set[k]; else r.set[k] = v;
+  }
+  shorten(data.runs);
+  table.load(data.runs);
+  groupings();
+  count();
+}
+
+// shorten gives runs the names below the folder that all of them are in.
+function shorten(runs) {
+  let shared = runs.length > 1 ? runs[0].name.split("/").slice(0, -1) : [];
+  for (const r of runs) {
+    const parts = r.name.split("/");
+    let n = 0;
+    while (n < shared.length && parts[n] === shared[n]) n++;
+    shared = shared.slice(0, n);
+  }
+  for (const r of runs) {
+    r.path = r.name;
+    r.name = r.name.split("/").slice(shared.length).join("/");
+    names.set(r.id, r.name);
+  }
+}
+
+function count() {
+  const live = table.runs.filter(r => r.live).length, n = table.runs.length, shown = table.visible.length;
+  by("count").textContent = (shown === n ? `${n} runs` : `${shown} of ${n} runs`) + (live ? `, ${live} live` : "");
+  by("empty").hidden = shown > 0 || n === 0;
+  if (n === 0) by("count").textContent = "No runs here yet: weft train --out makes one";
+}
+
+// groupings offers the settings by which runs can be joined.
+function groupings() {
+  const select = by("group"), now = select.value;
+  const names = table.columns.filter(c => c.setting).map(c => c.key);
+  select.replaceChildren(option("", "one by one"), option("algorithm env " + names.join(" "), "seeds joined"), option("algorithm", "joined by algorithm"), option("env", "joined by environment"), ...names.map(n => option(n, "joined by " + n)));
+  if ([...select.options].some(o => o.value === now)) select.value = now;
+}
+
+function option(value, text) {
+  const o = document.createElement("option");
+  o.value = value.trim();
+  o.textContent = text;
+  return o;
+}
+
+async function metricNames() {
+  const ids = [...table.chosen.keys()];
+  const all = new Set();
+  for (const id of [ids[0], ids[ids.length - 1]].filter(Boolean)) {
+    try {
+      for (const m of (await ask("api/run?run=" + encodeURIComponent(id))).metrics) all.add(m);
+    } catch { /* the run is gone */ }
+  }
+  const names = [...all].sort();
+  if (names.join() === metrics.join()) return;
+  metrics = names;
+  const select = by("metric"), now = select.value || state.metric || usual.find(u => all.has(u));
+  select.replaceChildren(...names.map(n => option(n, n)));
+  if (names.includes(now)) select.value = now;
+  else select.value = usual.find(u => all.has(u)) || names[0] || "";
+}
+
+// curves draws the runs that are chosen.
+async function curves() {
+  const turn = ++drawing, ids = [...table.chosen.keys()].slice(0, 200);
+  if (ids.length === 0) {
+    chart.show([], {});
+    by("legend").replaceChildren();
+    by("figure-text").textContent = "Choose runs in the table to see their curves.";
+    return;
+  }
+  await metricNames();
+  const time = by("axis").value === "time", group = by("group").value;
+  const query = new URLSearchParams({ metric: by("metric").value, x: time ? "time" : "steps", smooth: by("smooth").value, points: Math.max(100, Math.round(by("chart").clientWidth / 2)) });
+  for (const id of ids) query.append("run", id);
+  for (const g of group.split(" ").filter(Boolean)) query.append("group", g);
+  let lines;
+  try {
+    lines = (await ask("api/curves?" + query)).lines;
+  } catch (e) {
+    by("figure-text").textContent = "The curves cannot be drawn: " + e.message;
+    return;
+  }
+  if (turn !== drawing) return; // something else was chosen meanwhile
+  if (!group) for (const l of lines) l.label = names.get(l.runs[0]) || l.label;
+  lines.forEach((l, i) => { l.style = styleOf(group ? i : table.chosen.get(l.runs[0]) ?? i); });
+  chart.show(lines, { time });
+  legend(lines);
+  const without = lines.filter(l => l.x.length === 0).length;
+  by("figure-text").textContent = `${by("metric").value} of ${ids.length} run${ids.length > 1 ? "s" : ""} against ${time ? "time" : "steps"}` +
+    (group ? ": interquartile mean with 95 % bootstrap interval, as far as all runs of a line go" : "") +
+    (without ? `; ${without} have no such values` : "") + (table.chosen.size > 200 ? "; the first 200 of those chosen" : "");
+}
+
+function legend(lines) {
+  by("legend").replaceChildren(...lines.map(l => {
+    const li = document.createElement("li"), svg = element("svg", { width: 22, height: 8, "aria-hidden": "true" });
+    svg.append(element("line", { x1: 0, x2: 22, y1: 4, y2: 4, stroke: l.style.colour, "stroke-width": 2.4, "stroke-dasharray": l.style.dash }));
+    const name = document.createElement("span"), value = document.createElement("b");
+    name.textContent = l.label;
+    name.title = l.label;
+    value.textContent = l.y.length ? short(l.y[l.y.length - 1]) : "–";
+    li.append(svg, name, value);
+    return li;
+  }));
+}
+
+function readOff(x, values) {
+  const lines = chart.lines, items = by("legend").children;
+  lines.forEach((l, i) => {
+    const v = x === null ? l.y[l.y.length - 1] : values[i];
+    if (items[i]) items[i].lastChild.textContent = v === undefined || v === null ? "–" : short(v);
+  });
+}
+
+// differences shows the settings in which the runs chosen differ.
+function differences() {
+  const runs = table.runs.filter(r => table.chosen.has(r.id)).slice(0, 12), section = by("differences");
+  const keys = [...new Set(runs.flatMap(r => Object.keys(r.set)))].filter(k => new Set(runs.map(r => r.set[k])).size > 1).sort();
+  section.hidden = runs.length < 2;
+  if (runs.length < 2) return;
+  const head = document.createElement("thead"), body = document.createElement("tbody");
+  head.append(rowOf("th", ["Setting", ...runs.map(r => r.name)]));
+  for (const k of keys) body.append(rowOf("td", [k, ...runs.map(r => r.set[k] ?? "–")]));
+  if (keys.length === 0) body.append(rowOf("td", ["They have the same settings.", ...runs.map(() => "")]));
+  by("diff").replaceChildren(head, body);
+}
+
+function rowOf(kind, texts) {
+  const tr = document.createElement("tr");
+  texts.forEach((t, i) => {
+    const cell = document.createElement(i === 0 ? "th" : kind);
+    cell.scope = kind === "th" ? "col" : "row";
+    cell.textContent = t;
+    tr.append(cell);
+  });
+  return tr;
+}
+
+// details shows one run.
+async function details(r) {
+  open = r.id;
+  const section = by("details"), body = by("details-body");
+  section.hidden = false;
+  by("details-title").textContent = r.path;
+  const answer = await ask("api/run?run=" + encodeURIComponent(r.id)).catch(e => ({ trouble: e.message }));
+  if (open !== r.id) return;
+  if (answer.trouble) { body.textContent = answer.trouble; return; }
+  const left = document.createElement("div"), right = document.createElement("div");
+  left.append(heading("Settings"), list(answer.settings));
+  right.append(heading("Loop"), await picture("graph", r, "The dataflow graph of the training loop of " + r.name));
+  right.append(heading("Plan"), planButton(r));
+  if (answer.films.length) right.append(heading("Films"), films(r, answer.films));
+  if (answer.log) right.append(heading("Log"), await log(r));
+  if (open !== r.id) return;
+  body.replaceChildren(left, right);
+  section.focus();
+  section.scrollIntoView({ block: "start" });
+}
+
+function heading(text) {
+  const h = document.createElement("h3");
+  h.textContent = text;
+  return h;
+}
+
+function list(settings) {
+  const dl = document.createElement("dl");
+  for (const k of Object.keys(settings).sort()) {
+    const dt = document.createElement("dt"), dd = document.createElement("dd");
+    dt.textContent = k;
+    dd.textContent = settings[k] === "" ? "–" : settings[k];
+    dl.append(dt, dd);
+  }
+  return dl;
+}
+
+// picture shows an SVG of a run, or why there is none.
+async function picture(what, r, alt) {
+  const path = `api/${what}?run=` + encodeURIComponent(r.id), answer = await fetch(path);
+  if (!answer.ok) {
+    const p = document.createElement("p");
+    p.className = "hint";
+    p.textContent = "No picture: " + (await answer.text()).trim();
+    return p;
+  }
+  const div = document.createElement("div"), img = document.createElement("img");
+  div.className = "picture";
+  div.tabIndex = 0;
+  img.alt = alt;
+  img.src = URL.createObjectURL(await answer.blob());
+  div.append(img);
+  return div;
+}
+
+// planButton makes the plan when it is asked for: it is measured, which takes a while.
+function planButton(r) {
+  const b = document.createElement("button");
+  b.type = "button";
+  b.textContent = "Make the plan and measure it";
+  b.addEventListener("click", async () => {
+    b.disabled = true;
+    b.textContent = "Running a few iterations…";
+    b.replaceWith(await picture("plan", r, "Where the groups of the loop of " + r.name + " run, and what crosses between them"));
+  });
+  return b;
+}
+
+function films(r, names) {
+  const div = document.createElement("div");
+  div.className = "films";
+  for (const n of names) {
+    const img = document.createElement("img");
+    img.loading = "lazy";
+    img.alt = "Film " + n;
+    img.src = `api/file?run=${encodeURIComponent(r.id)}&name=${encodeURIComponent(n)}`;
+    div.append(img);
+  }
+  return div;
+}
+
+async function log(r) {
+  const pre = document.createElement("pre"), answer = await fetch(`api/file?run=${encodeURIComponent(r.id)}&name=log.txt`);
+  pre.tabIndex = 0;
+  pre.textContent = await answer.text();
+  return pre;
+}
+
+// The address remembers what is shown, so that it can be sent to somebody or opened again.
+const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+
+function remember() {
+  const s = new URLSearchParams();
+  if (table.filter) s.set("filter", table.filter);
+  for (const id of ["metric", "axis", "group", "smooth"]) if (by(id).value) s.set(id, by(id).value);
+  for (const id of table.chosen.keys()) s.append("run", id);
+  history.replaceState(null, "", "#" + s);
+}
+
+function follow() {
+  const source = new EventSource("api/events?after=" + changes);
+  let due = 0;
+  source.onopen = () => { by("link").hidden = false; };
+  source.onerror = () => { by("link").hidden = true; };
+  source.onmessage = () => {
+    if (due) return; // several changes in a row are read once
+    due = setTimeout(async () => {
+      due = 0;
+      await load();
+      await curves();
+    }, 400);
+  };
+}
+
+by("filter").addEventListener("input", e => { table.filter = e.target.value; table.draw(false); count(); remember(); });
+by("clear").addEventListener("click", () => { by("filter").value = table.filter = ""; table.draw(false); count(); by("filter").focus(); });
+by("all").addEventListener("click", () => table.choose(table.visible.slice(0, 200).map(r => r.id), true));
+by("none").addEventListener("click", () => table.choose([...table.chosen.keys()], false));
+by("close").addEventListener("click", () => { open = null; by("details").hidden = true; });
+by("smooth").addEventListener("input", e => { by("smooth-value").textContent = e.target.value; });
+for (const id of ["metric", "axis", "group", "smooth"]) by(id).addEventListener("change", () => { remember(); curves(); });
+document.addEventListener("keydown", e => {
+  if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) { e.preventDefault(); by("filter").focus(); }
+  if (e.key === "Escape" && open) by("close").click();
+});
+
+async function begin() {
+  by("filter").value = table.filter = state.filter || "";
+  for (const id of ["axis", "smooth"]) if (state[id]) by(id).value = state[id];
+  by("smooth-value").textContent = by("smooth").value;
+  await load();
+  if (state.group && [...by("group").options].some(o => o.value === state.group)) by("group").value = state.group;
+  const ids = new URLSearchParams(location.hash.slice(1)).getAll("run").filter(id => table.rows.has(id) || table.runs.some(r => r.id === id));
+  const first = ids.length ? ids : table.visible.slice(0, 5).map(r => r.id);
+  if (first.length) table.choose(first, true);
+  document.body.dataset.ready = Math.round(performance.now()); // milliseconds after the visit began
+  follow();
+}
+
+begin().catch(e => { by("count").textContent = "The runs cannot be read: " + e.message; });

@@ -1,0 +1,246 @@
+// The table of runs: which are shown, in which order, and which are chosen.
+"use strict";
+
+const fixed = [
+  { key: "name", title: "Run", value: r => r.name },
+  { key: "state", title: "State", value: r => stateOf(r) },
+  { key: "algorithm", title: "Algorithm", value: r => r.set.algorithm },
+  { key: "env", title: "Environment", value: r => r.set.env },
+  { key: "seed", title: "Seed", value: r => numeric(r.set.seed), number: true },
+  { key: "steps", title: "Steps", value: r => r.steps, number: true, text: short },
+  { key: "return", title: "Return", value: r => r.return, number: true, text: short },
+  { key: "eval", title: "Evaluation", value: r => r.eval, number: true, text: short },
+  { key: "seconds", title: "Time", value: r => r.seconds, number: true, text: duration },
+];
+
+// quiet are settings that would not help to tell runs apart.
+const quiet = ["seed", "env", "algorithm", "steps", "preset", "resume", "python", "keep", "checkpoint_every", "checkpoint_steps", "eval_every", "eval_episodes"];
+const mostSettings = 6;
+
+function numeric(text) {
+  const x = Number(text);
+  return text === undefined || text === null || text === "" || Number.isNaN(x) ? text : x;
+}
+
+function stateOf(r) {
+  if (r.trouble) return "trouble";
+  if (r.live) return "live";
+  if (r.budget > 0 && r.steps >= r.budget) return "done";
+  return r.steps > 0 ? "stopped" : "new";
+}
+
+// matcher returns a function that says whether a run matches a filter.
+function matcher(text) {
+  const tests = text.trim().split(/\s+/).filter(Boolean).map(term => {
+    const m = term.match(/^([\w./-]+)(!=|<=|>=|=|<|>)(.*)$/);
+    if (!m) {
+      const word = term.toLowerCase();
+      return r => r.words.includes(word);
+    }
+    const [, key, relation, want] = m;
+    return r => {
+      const column = fixed.find(c => c.key === key);
+      const got = column && !(key in r.set) ? column.value(r) : r.set[key];
+      if (got === undefined || got === null) return relation === "!=";
+      const a = numeric(got), b = numeric(want);
+      const both = typeof a === "number" && typeof b === "number";
+      switch (relation) {
+        case "=": return both ? a === b : String(got).toLowerCase() === want.toLowerCase();
+        case "!=": return both ? a !== b : String(got).toLowerCase() !== want.toLowerCase();
+        case "<": return both && a < b;
+        case ">": return both && a > b;
+        case "<=": return both && a <= b;
+        default: return both && a >= b;
+      }
+    };
+  });
+  return r => tests.every(t => t(r));
+}
+
+class Table {
+  constructor(table, changed, opened) {
+    this.head = table.tHead;
+    this.body = table.tBodies[0];
+    this.changed = changed;
+    this.opened = opened;
+    this.rows = new Map();
+    this.runs = [];
+    this.chosen = new Map(); // id to number of its style
+    this.sort = { key: "written", down: true };
+    this.filter = "";
+    this.body.addEventListener("keydown", e => this.key(e));
+  }
+
+  load(runs) {
+    this.runs = runs;
+    const known = new Set(runs.map(r => r.id));
+    for (const id of [...this.chosen.keys()]) if (!known.has(id)) this.chosen.delete(id);
+    for (const [id, tr] of this.rows) if (!known.has(id)) { tr.remove(); this.rows.delete(id); }
+    for (const r of runs) r.words = [r.path, stateOf(r), ...Object.values(r.set)].join(" ").toLowerCase();
+    this.columns = [...fixed, ...this.settings()];
+    this.drawHead();
+    this.draw(true);
+  }
+
+  // settings returns columns for the settings in which the runs differ, those with fewest values first.
+  settings() {
+    const values = new Map();
+    for (const r of this.runs) for (const [k, v] of Object.entries(r.set)) {
+      if (!values.has(k)) values.set(k, new Set());
+      values.get(k).add(v);
+    }
+    const differing = [...values].filter(([k, v]) => v.size > 1 && !quiet.includes(k)).sort((a, b) => a[1].size - b[1].size || a[0].localeCompare(b[0]));
+    return differing.slice(0, mostSettings).map(([key, v]) => {
+      const number = [...v].every(x => typeof numeric(x) === "number");
+      return { key, title: key, value: r => numeric(r.set[key]), number, setting: true };
+    });
+  }
+
+  drawHead() {
+    const tr = document.createElement("tr");
+    const choose = document.createElement("th");
+    choose.innerHTML = '<span class="unseen">Chosen</span>';
+    tr.append(choose);
+    for (const c of this.columns) {
+      const th = document.createElement("th");
+      th.scope = "col";
+      if (c.number) th.className = "number";
+      if (this.sort.key === c.key) th.setAttribute("aria-sort", this.sort.down ? "descending" : "ascending");
+      const b = document.createElement("button");
+      b.type = "button";
+      b.textContent = c.title;
+      b.addEventListener("click", () => {
+        this.sort = { key: c.key, down: this.sort.key === c.key ? !this.sort.down : Boolean(c.number) };
+        this.drawHead();
+        this.draw(false);
+        this.head.querySelectorAll("button")[this.columns.indexOf(c)].focus();
+      });
+      th.append(b);
+      tr.append(th);
+    }
+    this.head.replaceChildren(tr);
+  }
+
+  shown() {
+    const matches = matcher(this.filter), c = this.columns.find(x => x.key === this.sort.key);
+    const value = c ? c.value : r => r.written, sign = this.sort.down ? -1 : 1;
+    const blank = v => v === undefined || v === null || v === "";
+    return this.runs.filter(matches).sort((a, b) => {
+      const x = value(a), y = value(b);
+      if (blank(x) || blank(y)) return blank(x) - blank(y);
+      return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
+    });
+  }
+
+  draw(fresh) {
+    const shown = this.shown();
+    this.visible = shown;
+    const rows = shown.map(r => {
+      let tr = this.rows.get(r.id);
+      if (!tr || fresh) {
+        const made = this.row(r);
+        if (tr && tr.isConnected) tr.replaceWith(made);
+        tr = made;
+        this.rows.set(r.id, tr);
+      }
+      return tr;
+    });
+    const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#runs tbody tr");
+    const id = focused && focused.dataset.id;
+    this.body.replaceChildren(...rows);
+    if (rows.length) rows[0].tabIndex = 0;
+    if (id && this.rows.get(id)) this.rows.get(id).focus();
+    this.mark();
+  }
+
+  row(r) {
+    const tr = document.createElement("tr");
+    tr.dataset.id = r.id;
+    tr.tabIndex = -1;
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.tabIndex = -1;
+    box.setAttribute("aria-label", "Choose " + r.name);
+    box.addEventListener("change", () => this.choose([r.id], box.checked));
+    const first = document.createElement("td");
+    first.append(box);
+    tr.append(first);
+    for (const c of this.columns) tr.append(this.cell(r, c));
+    tr.addEventListener("click", e => {
+      if (e.target.closest("button, input, a")) return;
+      this.choose([r.id], !this.chosen.has(r.id));
+    });
+    return tr;
+  }
+
+  cell(r, c) {
+    const td = document.createElement("td"), v = c.value(r);
+    if (c.number) td.className = "number";
+    if (c.key === "name") {
+      const b = document.createElement("button");
+      b.type = "button";
+      b.className = "name";
+      b.tabIndex = -1;
+      b.textContent = r.name;
+      b.title = r.path;
+      b.addEventListener("click", () => this.opened(r));
+      const dot = document.createElement("span");
+      dot.className = "dot";
+      td.append(dot, b);
+    } else if (c.key === "state") {
+      td.innerHTML = `<span class="state ${v}"></span>`;
+      td.firstChild.textContent = v + (v === "live" || v === "stopped" ? " " + Math.floor(100 * r.steps / Math.max(1, r.budget)) + " %" : "");
+      if (r.trouble) td.firstChild.title = r.trouble;
+    } else if (v === undefined || v === null || v === "") {
+      td.textContent = "–";
+      td.classList.add("off");
+    } else {
+      td.textContent = c.text && typeof v === "number" ? c.text(v) : String(v);
+    }
+    return td;
+  }
+
+  choose(ids, yes) {
+    for (const id of ids) {
+      if (!yes) this.chosen.delete(id);
+      else if (!this.chosen.has(id)) {
+        const used = new Set(this.chosen.values());
+        let style = 0;
+        while (used.has(style)) style++;
+        this.chosen.set(id, style);
+      }
+    }
+    this.mark();
+    this.changed();
+  }
+
+  // mark shows which rows are chosen, and in which colour their curves are.
+  mark() {
+    document.body.classList.toggle("some", this.chosen.size > 0);
+    for (const [id, tr] of this.rows) {
+      const style = this.chosen.get(id);
+      tr.classList.toggle("chosen", style !== undefined);
+      tr.querySelector("input").checked = style !== undefined;
+      tr.setAttribute("aria-selected", style !== undefined);
+      tr.querySelector(".dot").style.background = style === undefined ? "transparent" : styleOf(style).colour;
+    }
+  }
+
+  key(e) {
+    const tr = e.target.closest("tr");
+    if (!tr || e.altKey || e.ctrlKey || e.metaKey) return;
+    const to = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling, Home: this.body.firstElementChild, End: this.body.lastElementChild }[e.key];
+    if (to) {
+      e.preventDefault();
+      tr.tabIndex = -1;
+      to.tabIndex = 0;
+      to.focus();
+      to.scrollIntoView({ block: "nearest" });
+    } else if (e.key === " " && e.target === tr) {
+      e.preventDefault();
+      this.choose([tr.dataset.id], !this.chosen.has(tr.dataset.id));
+    } else if (e.key === "Enter" && e.target === tr) {
+      this.opened(this.runs.find(r => r.id === tr.dataset.id));
+    }
+  }
+}
