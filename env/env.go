@@ -54,11 +54,11 @@ type Batch interface {
 	Spec() Spec
 	// Obs is the observation to act on; the first call resets.
 	//
-	//weft:op observe reads one shape=env
+	//weft:op observe reads one rows shape=env
 	Obs() rl.Obs
 	// Step moves every environment by its row of action.
 	//
-	//weft:op step writes one state=episodes shape=env
+	//weft:op step writes one rows state=episodes shape=env
 	Step(action rl.Tree) rl.Step
 }
 
@@ -73,12 +73,12 @@ type Groups interface {
 	Spec() []Spec
 	// Obs returns the observations of each kind of agents; the first call resets the environments.
 	//
-	//weft:op observe reads one shape=env
+	//weft:op observe reads one rows shape=env
 	Obs() []rl.Obs
 	// Step moves every environment by its rows of all kinds' actions. Over and
 	// First are the same in every element.
 	//
-	//weft:op step writes one state=episodes shape=env
+	//weft:op step writes one rows state=episodes shape=env
 	Step(action []rl.Tree) []rl.Step
 }
 

@@ -40,7 +40,7 @@ func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
 
 // Insert adds a step.
 //
-//weft:op insert writes fills
+//weft:op insert writes fills rows
 func (r *Rollout[E]) Insert(e E) {
 	if l := r.scope.Lowering(); l != nil {
 		r.put(l, e)
@@ -87,7 +87,7 @@ func (r *Rollout[E]) Resident() []rl.Carried { return nil }
 
 // Drain returns all steps since the last Drain, as tensors [env, time, ...].
 //
-//weft:op drain writes empties one shape=time
+//weft:op drain writes empties one rows shape=time
 func (r *Rollout[E]) Drain() E {
 	if r.scope.Lowering() != nil {
 		return r.taken()

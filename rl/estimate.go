@@ -17,7 +17,7 @@ import (
 // GAE returns the generalised advantage estimate (Schulman et al., 2016), and the
 // returns that it implies: adv + value.
 //
-//weft:op batch
+//weft:op batch rows
 func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, ret Tensor) {
 	in := []Tensor{reward, value, next, term, done}
 	out := estimate("gae", []float64{gamma, gamma * lambda}, in, func(far bool, p []*graph.Node, in []Tensor) []*graph.Node {
@@ -34,7 +34,7 @@ func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, re
 // NStep returns the n-step return: n rewards, then the value of the state reached,
 // or less where the episode ends or the batch does.
 //
-//weft:op batch
+//weft:op batch rows
 func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
 	return estimate(fmt.Sprintf("nstep %d", n), []float64{gamma}, in, func(far bool, p []*graph.Node, in []Tensor) []*graph.Node {
@@ -58,7 +58,7 @@ func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 // Lambda returns the lambda-return: a mixture of n-step returns that weighs the next
 // value by 1-lambda at every step.
 //
-//weft:op batch
+//weft:op batch rows
 func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
 	return estimate("lambda", []float64{gamma, lambda}, in, func(far bool, p []*graph.Node, in []Tensor) []*graph.Node {
@@ -76,7 +76,7 @@ func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 // of IMPALA (Espeholt et al., 2018, section 4.1), with importance ratios
 // exp(logRatio) clipped at rho for the values and at c for the traces.
 //
-//weft:op batch
+//weft:op batch rows
 func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, done Tensor) (target, adv Tensor) {
 	in := []Tensor{logRatio, reward, value, next, term, done}
 	out := estimate("vtrace", []float64{gamma, gamma * lambda, rho, c}, in, func(far bool, p []*graph.Node, in []Tensor) []*graph.Node {

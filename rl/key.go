@@ -84,6 +84,7 @@ func (k Key) At(row int) Key {
 // environments.
 //
 //weft:refuse let the operation find its rows: draws go by their global index
+//weft:own
 func (k Key) OwnOf(rows int) (own Span, ok bool) {
 	if k.own == nil {
 		return Span{}, false

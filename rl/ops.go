@@ -17,7 +17,7 @@ import (
 // Select returns onTrue where mask, a tensor of bool over leading axes, is true, and
 // onFalse elsewhere.
 //
-//weft:op batch turns
+//weft:op batch turns rows
 func Select(mask, onTrue, onFalse Tensor) Tensor {
 	in := []Tensor{mask, onTrue, onFalse}
 	if c := ctxOf(in); c != nil {
@@ -62,7 +62,7 @@ func leads(mask, x Tensor) bool {
 // Keep returns x with the rows zeroed where done: memory that must not outlive its
 // episode. An absent x stays absent.
 //
-//weft:op batch turns
+//weft:op batch turns rows
 func Keep(x, done Tensor) Tensor {
 	if !x.Ok() {
 		return x
@@ -72,7 +72,7 @@ func Keep(x, done Tensor) Tensor {
 
 // Zero returns a tensor like x, all zero.
 //
-//weft:op batch
+//weft:op batch rows
 func Zero(x Tensor) Tensor {
 	if x.node != nil {
 		return Wrap(graph.ZerosLike(x.node))
@@ -89,7 +89,7 @@ func (v *value) device() *Device {
 
 // Or returns the elementwise disjunction of two bool tensors.
 //
-//weft:op batch
+//weft:op batch rows
 func Or(a, b Tensor) Tensor {
 	in := []Tensor{a, b}
 	if c := ctxOf(in); c != nil {
@@ -111,7 +111,7 @@ func Or(a, b Tensor) Tensor {
 // Shift returns x over time [env, time, ...] moved one step to the left, with last
 // [env, ...] at the end: of values, the values of the next states.
 //
-//weft:op batch
+//weft:op batch rows
 func Shift(x, last Tensor) Tensor {
 	in := []Tensor{x, last}
 	if !ends(last, x) {
@@ -140,7 +140,7 @@ func ends(last, x Tensor) bool {
 
 // Stack joins tensors [env, ...], one for each time step, to [env, time, ...].
 //
-//weft:op batch
+//weft:op batch rows
 func Stack(steps []Tensor) Tensor {
 	if len(steps) == 0 || steps[0].Shape().Rank() == 0 {
 		failf("stack: there must be steps, and each needs an environment axis")
@@ -178,7 +178,7 @@ func Stack(steps []Tensor) Tensor {
 // Column returns element j of the second axis of x, [env, agent, ...]: what belongs to
 // one agent.
 //
-//weft:op batch
+//weft:op batch rows
 func Column(x Tensor, j int) Tensor {
 	dims := x.Shape().Dimensions
 	if len(dims) < 2 || j < 0 || j >= dims[1] {

@@ -68,7 +68,7 @@ func (o *Opt) Count() int64 { return o.count.Int64() }
 // Apply makes one step against g with learning rate lr. If no row of the batch
 // had any weight there is no step, not even by momentum.
 //
-//weft:op apply writes params device=edge.ApplyAt number=1
+//weft:op apply writes params rows device=edge.ApplyAt number=1
 func (o *Opt) Apply(g Grads, lr float64) {
 	if g.weight.node != nil {
 		o.applyAt(g, Scalar(lr))

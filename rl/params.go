@@ -119,7 +119,7 @@ func (p *Params) Size() int {
 // Blend moves the parameters towards src: p = (1-tau) p + tau src. With tau 1 it
 // is a copy.
 //
-//weft:op blend writes lends
+//weft:op blend writes lends rows
 func (p *Params) Blend(src *Params, tau float64) {
 	same := func(a, b *cell) bool { return a.path == b.path && a.value.Shape().Equal(b.value.Shape()) }
 	if !slices.EqualFunc(p.cells, src.cells, same) {

@@ -111,5 +111,5 @@ type Step struct {
 
 // Done returns where an episode ended in either way.
 //
-//weft:op batch
+//weft:op batch rows
 func (s Step) Done() Tensor { return Or(s.Terminated, s.Truncated) }

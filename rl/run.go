@@ -284,7 +284,7 @@ func (r *Run) Key(use string, at ...int) Key {
 // Log records a tensor under a name. The metric is the mean over all elements of all tensors that
 // an iteration logs under the name.
 //
-//weft:op log
+//weft:op log rows
 func (r *Run) Log(name string, x Tensor) {
 	if l := r.root().lower; l != nil {
 		l.log(r.prefix+name, x)

@@ -28,13 +28,13 @@ func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 
 // Get returns the memory.
 //
-//weft:op get reads shape=env
+//weft:op get reads rows shape=env
 func (m *Slots[V]) Get() V { return m.v }
 
 // Set replaces the memory by another of the same shape: what a checkpoint holds
 // must fit what a fresh run starts with.
 //
-//weft:op set replaces
+//weft:op set replaces rows
 func (m *Slots[V]) Set(v V) {
 	like := func(a, b Tensor) bool { return a.Ok() == b.Ok() && (!a.Ok() || a.Shape().Equal(b.Shape())) }
 	if old, next := Leaves(m.v), Leaves(v); !slices.EqualFunc(old, next, like) {

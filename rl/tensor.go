@@ -102,7 +102,7 @@ func (t Tensor) Node() *graph.Node {
 
 // Ok reports whether the tensor is there: it is false for the zero Tensor.
 //
-//weft:op batch host
+//weft:op batch host rows
 func (t Tensor) Ok() bool { return t.node != nil || t.val != nil }
 
 // Shape of the tensor, node or value.

@@ -23,6 +23,7 @@ var (
 	seed      = flag.Uint64("seed", 1, "seed of the loops: loop number i of seed s is s*1,000,000+i")
 	only      = flag.Uint64("loop", 0, "the one loop to write, by its number")
 	with      = flag.String("with", "", "features of all loops in place of their own, separated by semicolons")
+	of        = flag.Int("class", 0, "class that every loop has a feature of, in place of any")
 	show      = flag.Bool("show", false, "print the source of every loop that fails")
 	every     = flag.Bool("every", false, "run every policy with 2, 3 and 5 workers; without it, with one of these")
 	processes = flag.Int("processes", 2, "processes that run loops at a time")

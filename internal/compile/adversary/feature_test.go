@@ -25,13 +25,15 @@ const (
 	aside    class = 12 // components that are not registered
 	crashes  class = 13 // loops that ended in a crash
 	refused  class = 14 // loops that were refused though fine
+	// undeclared are types and operations that do not say what they do with rows or state.
+	undeclared class = 15
 )
 
 var classNames = map[class]string{
 	usual: "ordinary", returns: "returns in branches", tuples: "tuple assignments", memory: "shared memory",
 	crossing: "reused buffers", settings: "chosen by a setting", hidden: "hidden effects", keys: "keys not the run's",
 	replicas: "differs by replica", second: "second environment", exits: "exits and roles", around: "around the loop",
-	aside: "not registered", crashes: "crashes", refused: "refused though fine",
+	aside: "not registered", crashes: "crashes", refused: "refused though fine", undeclared: "left open",
 }
 
 func (c class) String() string { return fmt.Sprintf("%d %s", int(c), classNames[c]) }
@@ -60,10 +62,10 @@ var (
 
 // features lists all of them.
 var features = slices.Concat(ordinary, storeFeatures, returnFeatures, tupleFeatures, memoryFeatures, settingFeatures, hiddenFeatures, keyFeatures,
-	replicaFeatures, exitFeatures, crashFeatures, refusedFeatures)
+	replicaFeatures, exitFeatures, crashFeatures, refusedFeatures, undeclaredFeatures)
 
 // byClass holds the features of every class.
-var byClass = func() (out [refused + 1][]feature) {
+var byClass = func() (out [undeclared + 1][]feature) {
 	for _, f := range features {
 		out[f.class] = append(out[f.class], f)
 	}

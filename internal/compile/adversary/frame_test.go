@@ -142,6 +142,9 @@ func (g *grower) act() string {
 // insert stores a step.
 func (g *grower) insert() string {
 	element := g.element + "{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}"
+	if g.row != "" {
+		element = g.row
+	}
 	if g.style == table {
 		return fmt.Sprintf("t.Replay.Insert(%s, out.Over)", element)
 	}
@@ -170,7 +173,7 @@ func (g *grower) learn(rate string) (text, method string) {
 		args, params = "run, "+rate, "run *rl.Run, rate float64"
 		data := "rows.Data"
 		text = fmt.Sprintf("if t.Replay.Ready(6) {\nfor u := range %d {\nrows := t.Replay.Sample(run.Key(\"sample\", u), 5)\n%s}\n}\n", g.epochs,
-			update(fmt.Sprintf("kit.Sample{Obs: %[1]s.Obs, Action: %[1]s.Act.Action, Adv: %[1]s.Reward, Ret: %[1]s.Reward}", data), `run.Key("loss", u)`))
+			update(fmt.Sprintf("kit.Sample{Obs: %[1]s.Obs, Action: %[1]s.%[2]s, Adv: %[1]s.Reward, Ret: %[1]s.Reward}", data, g.action), `run.Key("loss", u)`))
 	case g.style == minibatch:
 		text = fmt.Sprintf("all := %s\nfor u := range %d {\nfor m := range 2 {\npart := replay.Take(all, run.Key(\"shuffle\", u), %s, m, 2)\n%s}\n}\n",
 			sample, g.epochs, g.one("replay.ByStep", "replay.ByEnv"), update("part", `run.Key("loss", u, m)`))

@@ -51,6 +51,8 @@ type grower struct {
 
 	replay  component // what t.Replay is, if not a plain table
 	element string    // of what is stored
+	row     string    // the literal of it, if not of that type's own fields
+	action  string    // where it has the action
 
 	head      string // of the loop over steps
 	actKey    string
@@ -77,7 +79,7 @@ func grown(n uint64, names []string) ([]byte, []feature) {
 	if g.style == table || g.chance(4) {
 		g.loss = "t.Net.ValueLoss"
 	}
-	g.element, g.adv, g.ret, g.epochs, g.applies = "kit.Step", "b.Reward", "b.Reward", 1+g.r.IntN(2), "t.opt.Apply(g, RATE)"
+	g.element, g.adv, g.ret, g.epochs, g.applies, g.action = "kit.Step", "b.Reward", "b.Reward", 1+g.r.IntN(2), "t.opt.Apply(g, RATE)", "Act.Action"
 	list := g.choose()
 	if names != nil {
 		list = named(names)
@@ -152,7 +154,11 @@ func (g *grower) choose() (out []feature) {
 			n--
 		}
 	}
-	take(func() []feature { return byClass[1+g.r.IntN(int(refused))] }, odd)
+	if *of > 0 {
+		take(func() []feature { return byClass[*of] }, 1)
+		odd = 0
+	}
+	take(func() []feature { return byClass[1+g.r.IntN(int(undeclared))] }, odd)
 	take(func() []feature { return byClass[usual] }, plain)
 	return out
 }

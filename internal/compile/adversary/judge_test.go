@@ -93,7 +93,7 @@ func (s *specimen) comparable() bool {
 		}
 	}
 	has := func(text string) bool { return strings.Contains(string(s.source), text) }
-	return !has("t.Replay") && !(has("replay.Take(") && has("t.Seen.Update(")) && !has("t.Tally") && !has("t.Memo")
+	return !has("t.Replay") && !(has("replay.Take(") && has("t.Seen.Update(")) && !has("t.Tally") && !has("t.Memo") && !slices.Contains(s.classes(), undeclared)
 }
 
 // fault describes how a loop went wrong.

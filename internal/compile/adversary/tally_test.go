@@ -112,7 +112,7 @@ func (t *tally) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d runs; %d loops whose weights do not move; policies refused to accepted loops: %v\n", t.runs, t.all.still, t.left)
 	fmt.Fprintf(&b, "| class | loops | right | refused | wrong | two edges of one name |\n|---|---|---|---|---|---|\n| all | %s |\n", t.all.row())
-	for c := usual; c <= refused; c++ {
+	for c := usual; c <= undeclared; c++ {
 		fmt.Fprintf(&b, "| %v | %s |\n", c, at(t.alone, c).row())
 	}
 	b.WriteString("\nBy feature, in loops of one class:\n")
@@ -124,7 +124,7 @@ func (t *tally) table() string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, t.feature[name].row())
 	}
-	for c := usual; c <= refused; c++ {
+	for c := usual; c <= undeclared; c++ {
 		for _, s := range t.samples[c][:min(3, len(t.samples[c]))] {
 			fmt.Fprintf(&b, "\n%v: %s\n", c, s)
 		}

@@ -377,43 +377,6 @@ func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) []*value {
 	return out
 }
 
-// authorOp reads what a method that its author declared to be an operation does.
-func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m mark, recv *value, args []*value) {
-	objs := x.some(call, recv, "component")
-	for _, o := range objs {
-		if o.kind != componentObject {
-			x.bad(where(call), refusal{"component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope"})
-			continue
-		}
-		r := x.resource(o, "")
-		x.b.nodes[id].Whole = m["axis"] != string(fdg.Environments) && x.b.resources[r].Axis != fdg.Environments
-		x.read(id, r)
-		if m["op"] == "writes" {
-			x.write(id, r, o, len(objs) > 1)
-		}
-	}
-	for i, a := range args {
-		if x.leads(x.typeOf(call.Args[min(i, len(call.Args)-1)])) {
-			x.lend(id, call, a)
-		}
-	}
-}
-
-// lend lets an author's operation read the components that it is given.
-func (x *interp) lend(id int, call *ast.CallExpr, v *value) {
-	for _, o := range objectsOf(v) {
-		switch {
-		case o.of.Copyable:
-			x.read(id, x.resource(o, ""))
-		case o.function():
-			x.readGraph(id, o)
-		case o.kind == runObject || o.kind == plain:
-		default:
-			x.bad(where(call), refusal{"component", "an operation is given a component that has another home", "pass what the component returns"})
-		}
-	}
-}
-
 // partType returns the type of a part of a node's result.
 func (b *builder) partType(d def) types.Type {
 	e := b.extra[d.node]

@@ -18,7 +18,7 @@ func (x *interp) makesComponent(call *ast.CallExpr, w vocabulary.Word, recv *val
 			objs[0].name = argument(args, w.NameAt).name()
 		}
 		return nil
-	case w.Own:
+	case w.Own || x.tells(call, w):
 		return slices.Repeat([]*value{{varies: otherwise}}, 2)
 	}
 	laid := x.lays(call, w, recv, args)
@@ -40,6 +40,14 @@ func (x *interp) makesComponent(call *ast.CallExpr, w vocabulary.Word, recv *val
 		x.paramsOf(o, args)
 	}
 	return []*value{ofObjects(o)}
+}
+
+// tells reports whether a word returns numbers of a component, without saying that they
+// are the same everywhere: they may count what one replica has.
+func (x *interp) tells(call *ast.CallExpr, w vocabulary.Word) bool {
+	fn := tree.Callee(x.info(), call)
+	recv := fn.Signature().Recv()
+	return w.Use == vocabulary.Unknown && !w.Makes && recv != nil && x.isComponent(recv.Type()) && x.numbers(x.typeOf(call))
 }
 
 // argument returns an argument of a call, nil if there are not so many.

@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/types"
 	"slices"
 	"strings"
@@ -206,29 +205,4 @@ func (x *interp) resourceName(o *object, part string) string {
 		}
 		n = fmt.Sprintf("%s#%d", name, taken)
 	}
-}
-
-// axisOf returns what an author's component says that it may be split along: the
-// constant that its Axis method returns.
-func (x *interp) axisOf(o *object) fdg.Axis {
-	m, _, _ := types.LookupFieldOrMethod(types.NewPointer(o.typ), true, x.p.main.pkg, "Axis")
-	fn, ok := m.(*types.Func)
-	if !ok {
-		return fdg.None
-	}
-	src, ok := x.p.funcs[fn.Origin()]
-	if !ok || len(src.decl.Body.List) != 1 {
-		return fdg.None
-	}
-	ret, ok := src.decl.Body.List[0].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) != 1 {
-		return fdg.None
-	}
-	axes := []fdg.Axis{fdg.None, fdg.Environments, fdg.Agents, fdg.Members, fdg.Rows}
-	if v := src.unit.info.Types[ret.Results[0]].Value; v != nil {
-		if i, exact := constant.Int64Val(v); exact && i >= 0 && i < int64(len(axes)) {
-			return axes[i]
-		}
-	}
-	return fdg.None
 }

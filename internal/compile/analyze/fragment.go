@@ -230,7 +230,7 @@ func (p *partition) checkEdge(e fdg.Edge) {
 		if _, several := t.(*types.Tuple); several {
 			return
 		}
-		if why := carryable(t, p.x.p.main.pkg); why != "" {
+		if why := p.x.p.carryable(t); why != "" {
 			p.x.note(e.From, "carry", fmt.Sprintf("this goes from %s to %s, but is or holds %s", p.g.Nodes[e.From].Fragment, p.g.Nodes[e.To].Fragment, why), "pass tensors, numbers, strings, and structs and slices of them", false)
 		}
 	}
@@ -244,6 +244,8 @@ func (p *partition) checkNode(i int, n fdg.Node) {
 		p.x.note(i, "component", fmt.Sprintf("this operation uses, or may use, components that live at %s", strings.Join(homes, " and ")), "give each a call of its own, or one fragment to all of them", false)
 	case n.Kind == fdg.Drain && !e.filled && len(n.Writes) > 0:
 		p.x.note(i, "unwritten", "this is drained before anything was inserted in the iteration", "insert first", false)
+	case n.Kind == fdg.Op && n.Whole && e.axis == "" && e.result != nil && p.x.p.isBatch(e.result) && p.envSized(i):
+		p.x.note(i, "axis", fmt.Sprintf("%s is given rows of environments and returns a batch, of which it does not say whether it has the same rows", n.Op), "write //weft:axis environments, or rows, above the method", false)
 	case e.helper && (n.Fragment == environment || n.Fragment == actor):
 		p.x.note(i, "whole", "this function is given a batch of which a fragment may have only some rows, and may look at all of them", "mark it //weft:rows if each row of its result depends on the same row of its arguments alone, or compute in a graph function", false)
 	case n.Kind == fdg.Batch && n.Whole && !e.taint && n.Fragment == gradient && p.envSized(i):

@@ -112,7 +112,8 @@ func (p *partition) shape(i int) string {
 }
 
 // opShape: what an author's component returns has the axis of its state; what
-// is read out of one that has none is rows of a batch.
+// is read out of one that has none is rows of a batch. checkNode refuses one that is
+// given rows of environments and returns rows that may be either.
 func (p *partition) opShape(i int) string {
 	for _, r := range p.g.Nodes[i].Reads {
 		if p.b.owners[r].kind == componentObject && p.g.Resources[r].Axis != fdg.None {

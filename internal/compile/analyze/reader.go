@@ -167,7 +167,8 @@ func (x *interp) numbers(t types.Type) bool {
 		_, basic := t.Underlying().(*types.Basic)
 		_, channel := t.Underlying().(*types.Chan)
 		n := namedOf(t)
-		if basic || channel || tree.IsPointer(t) || n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil {
+		foreign := n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil && !ours(t)
+		if basic || channel || tree.IsPointer(t) || foreign || x.p.declared(t) {
 			return when(basic)
 		}
 		return tree.Deeper

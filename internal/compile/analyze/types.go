@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // qualifier names types by package, as an author writes them.
@@ -27,13 +28,20 @@ func ours(t types.Type) bool {
 	return ok
 }
 
+// declared reports whether a directive says what a type of the vocabulary is. Any other
+// type is what its parts make it, whoever declares it.
+func (p *program) declared(t types.Type) bool {
+	_, component := p.componentOf(t)
+	return component || p.typ(t) != vocabulary.Type{}
+}
+
 // isBatch reports whether values of a type hold tensors.
 func (p *program) isBatch(t types.Type) bool {
 	return tree.Holds(t, func(t types.Type) tree.Verdict {
 		switch {
 		case p.typ(t).Batch:
 			return tree.Yes
-		case ours(t) || tree.IsPointer(t): // a component holds tensors, but is none
+		case p.declared(t) || tree.IsPointer(t): // a component holds tensors, but is none
 			return tree.No
 		}
 		return tree.Deeper
@@ -45,7 +53,7 @@ func isError(t types.Type) bool { return types.Identical(t, types.Universe.Looku
 // holdsKey reports whether values of a type hold random keys.
 func (p *program) holdsKey(t types.Type) bool {
 	return tree.Holds(t, func(t types.Type) tree.Verdict {
-		if tree.IsPointer(t) || ours(t) {
+		if tree.IsPointer(t) || p.declared(t) {
 			return when(!tree.IsPointer(t) && p.typ(t).Key)
 		}
 		return tree.Deeper
@@ -59,7 +67,7 @@ func (x *interp) leads(t types.Type) bool {
 		if face, ok := t.Underlying().(*types.Interface); ok && face.NumMethods() > 0 {
 			return when(!isError(t))
 		}
-		if x.isComponent(t) || ours(t) {
+		if x.isComponent(t) || x.p.declared(t) {
 			return when(x.isComponent(t))
 		}
 		return tree.Deeper
@@ -88,9 +96,9 @@ func (x *interp) findComponent(t types.Type) bool {
 }
 
 // carryable reports why values of a type cannot travel, or nothing.
-func carryable(t types.Type, home *types.Package) (why string) {
+func (p *program) carryable(t types.Type) (why string) {
 	tree.Holds(t, func(t types.Type) tree.Verdict {
-		if ours(t) {
+		if p.declared(t) {
 			return tree.No
 		}
 		switch u := t.Underlying().(type) {
@@ -106,7 +114,7 @@ func carryable(t types.Type, home *types.Package) (why string) {
 			why = "a map"
 		case *types.Struct:
 			for f := range u.Fields() {
-				if why == "" && !f.Exported() && f.Pkg() != home {
+				if why == "" && !f.Exported() && f.Pkg() != p.main.pkg {
 					why = "a struct with the unexported field " + f.Name() + " of package " + f.Pkg().Name()
 				}
 			}

@@ -14,10 +14,10 @@
 //	//weft:traces ATTRIBUTE...    in a graph function it reads a component
 //	//weft:draws                  in a graph function it draws random numbers
 //	//weft:defines function=I     argument I is the constructor of an algorithm
-//	//weft:own                    its result differs from replica to replica
 //
 // and beside one of these
 //
+//	//weft:own                    its result differs from replica to replica
 //	//weft:sizes I                argument I, from I on with a +, is a number of rows, of
 //	                              which a replica gives its own
 //
@@ -29,6 +29,7 @@
 //	params            it writes the parameters that its receiver was made with
 //	lends             it reads the components among its arguments
 //	one               its receiver must be known to be one component
+//	rows              a row of the result depends on the same row of its arguments alone
 //	whole             a row of the result may depend on other rows
 //	host              the result is a batch's numbers as Go data
 //	fills, empties    of a store: puts rows in, takes all of them out
@@ -100,6 +101,8 @@ type Word struct {
 	Use     Use
 	Kind    fdg.Kind // of an operation
 	Instead string   // of a refused word: what to write
+	Returns bool     // the function has results
+	at      string   // where the directive stands
 
 	Reads    bool     `attribute:"reads"` // the state of the receiver
 	Writes   bool     `attribute:"writes"`
@@ -109,6 +112,7 @@ type Word struct {
 	Params   bool     `attribute:"params"`   // writes the receiver's parameters
 	Lends    bool     `attribute:"lends"`    // reads the components among its arguments
 	One      bool     `attribute:"one"`      // the receiver must be one component
+	Rows     bool     `attribute:"rows"`     // rows of the result depend on the same rows of the arguments
 	Whole    bool     `attribute:"whole"`    // rows of the result may depend on other rows
 	Host     bool     `attribute:"host"`     // the result is a batch's numbers as Go data
 	Fills    bool     `attribute:"fills"`    // a store
@@ -157,9 +161,10 @@ type Component struct {
 	Axis     fdg.Axis `attribute:"axis"`
 	Home     string   `attribute:"home"`
 	Copyable bool     `attribute:"copyable"`
-	Alone    bool     `attribute:"alone"`  // a loop has one
-	Large    bool     `attribute:"large"`  // too large to be copied into a graph for a call
-	Steady   bool     `attribute:"steady"` // written equally often in every iteration, where a device has it
+	at       string
+	Alone    bool `attribute:"alone"`  // a loop has one
+	Large    bool `attribute:"large"`  // too large to be copied into a graph for a call
+	Steady   bool `attribute:"steady"` // written equally often in every iteration, where a device has it
 	Parts    map[string]Component
 }
 
@@ -217,7 +222,7 @@ func Read(files map[string][]string) (*Set, error) {
 			}
 		}
 	}
-	return s, nil
+	return s, s.check()
 }
 
 // reader reads one file.
@@ -231,7 +236,7 @@ func (r *reader) file(f *ast.File) error {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if err := r.directives(d.Doc, r.name(d), r.word); err != nil {
+			if err := r.function(d.Doc, r.name(d), d.Type); err != nil {
 				return err
 			}
 		case *ast.GenDecl:
@@ -268,27 +273,37 @@ func (r *reader) directives(doc *ast.CommentGroup, name string, read func(name s
 			continue
 		}
 		if err := read(name, d); err != nil {
-			p := r.fset.Position(d.Slash)
-			return fmt.Errorf("%s:%d: %w", filepath.Base(p.Filename), p.Line, err)
+			return fmt.Errorf("%s: %w", r.where(d), err)
 		}
 	}
 	return nil
 }
 
+// where returns the file and line of a directive.
+func (r *reader) where(d ast.Directive) string {
+	p := r.fset.Position(d.Slash)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}
+
+// function reads the directives above a function or method.
+func (r *reader) function(doc *ast.CommentGroup, name string, t *ast.FuncType) error {
+	err := r.directives(doc, name, r.word)
+	if w, ok := r.set.Words[name]; ok {
+		w.Returns = t.Results.NumFields() > 0
+		r.set.Words[name] = w
+	}
+	return err
+}
+
 // word reads a directive above a function.
 func (r *reader) word(name string, d ast.Directive) error {
 	w := Silent(name)
-	w.Use = uses[d.Name]
+	w.Use, w.at = uses[d.Name], r.where(d)
 	args := strings.Fields(d.Args)
 	verb, _ := set(&w, "verb", d.Name, "")
 	old, twice := r.set.Words[name]
-	if d.Name == "sizes" && (!twice || old.SizeAt < 0) {
-		if twice {
-			w = old
-		}
-		err := attributes(&w, name, []string{"sizes=" + d.Args})
-		r.set.Words[name] = w
-		return err
+	if d.Name == "own" && !old.Own || d.Name == "sizes" && (!twice || old.SizeAt < 0) {
+		return r.beside(name, d)
 	}
 	switch {
 	case twice:
@@ -309,6 +324,19 @@ func (r *reader) word(name string, d ast.Directive) error {
 		w.Instead = "use it in a graph function"
 	}
 	err := attributes(&w, name, args)
+	r.set.Words[name] = w
+	return err
+}
+
+// beside reads a directive that may stand beside another one.
+func (r *reader) beside(name string, d ast.Directive) (err error) {
+	w, ok := r.set.Words[name]
+	if !ok {
+		w = Silent(name)
+	}
+	if w.Own = w.Own || d.Name == "own"; d.Name == "sizes" {
+		err = attributes(&w, name, []string{"sizes=" + d.Args})
+	}
 	r.set.Words[name] = w
 	return err
 }
@@ -374,7 +402,7 @@ func (r *reader) typ(d *ast.GenDecl, t *ast.TypeSpec) error {
 	}
 	for _, m := range methods.Methods.List {
 		for _, id := range m.Names {
-			if err := r.directives(m.Doc, name+"."+id.Name, r.word); err != nil {
+			if err := r.function(m.Doc, name+"."+id.Name, m.Type.(*ast.FuncType)); err != nil {
 				return err
 			}
 		}
@@ -388,7 +416,7 @@ func (r *reader) about(name string, d ast.Directive) error {
 	switch d.Name {
 	case "component":
 		c, err := component(name, args)
-		c.Parts = map[string]Component{}
+		c.Parts, c.at = map[string]Component{}, r.where(d)
 		r.set.Components[name] = c
 		return err
 	case "part":
@@ -397,6 +425,7 @@ func (r *reader) about(name string, d ast.Directive) error {
 			return errors.New("a part has a name and a kind, and stands below //weft:component")
 		}
 		c, err := component(name, args[1:])
+		c.at = r.where(d)
 		whole.Parts[args[0]] = c
 		return err
 	}
@@ -415,6 +444,6 @@ func component(name string, args []string) (c Component, err error) {
 	if len(args) == 0 {
 		return c, errors.New("a component has a kind, as in //weft:component table")
 	}
-	c = Component{Name: name, Kind: args[0], Axis: fdg.None}
+	c = Component{Name: name, Kind: args[0]}
 	return c, attributes(&c, name, args[1:])
 }

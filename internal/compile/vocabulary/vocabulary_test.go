@@ -60,23 +60,36 @@ func TestOurs(t *testing.T) {
 	}
 }
 
+// table is a component whose state has a home.
+const table = "//weft:component table axis=none home=replay\ntype T struct{}\n\n"
+
 // TestMistakes gives directives that are wrong, each with what is said of it.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"//weft:op\nfunc F() {}":                               "an operation has a kind",
-		"//weft:op sample wholly\nfunc F() {}":                 `has no attribute "wholly"`,
-		"//weft:op sample number=x\nfunc F() {}":               "is not understood",
-		"//weft:pure\n//weft:moves\nfunc F() {}":               "says twice",
-		"//weft:refuse\nfunc F() {}":                           "without saying what to write instead",
-		"//weft:component\ntype T struct{}":                    "a component has a kind",
-		"//weft:part stats statistics\ntype T struct{}":        "stands below //weft:component",
-		"//weft:op read\ntype T struct{}":                      "says nothing",
-		"//weft:batch\nfunc F() {}":                            "says nothing about a function",
-		"//weft:component table colour=red\ntype T struct{}":   `has no attribute "colour=red"`,
-		"type T interface {\n\t//weft:op\n\tF()\n}":            "an operation has a kind",
-		"//weft:componemt table\ntype T struct{}":              "says nothing about a type",
-		"//weft:op sample reads=yes\nfunc F() {}":              `"reads=yes"`,
-		"//weft:op sample reads\nfunc (t *T) F() {}\ntype T 5": "expected",
+		"//weft:op\nfunc F() {}":                                                                       "an operation has a kind",
+		"//weft:op sample wholly\nfunc F() {}":                                                         `has no attribute "wholly"`,
+		"//weft:op sample number=x\nfunc F() {}":                                                       "is not understood",
+		"//weft:pure\n//weft:moves\nfunc F() {}":                                                       "says twice",
+		"//weft:refuse\nfunc F() {}":                                                                   "without saying what to write instead",
+		"//weft:component\ntype T struct{}":                                                            "a component has a kind",
+		"//weft:part stats statistics\ntype T struct{}":                                                "stands below //weft:component",
+		"//weft:op read\ntype T struct{}":                                                              "says nothing",
+		"//weft:batch\nfunc F() {}":                                                                    "says nothing about a function",
+		"//weft:component table colour=red\ntype T struct{}":                                           `has no attribute "colour=red"`,
+		"type T interface {\n\t//weft:op\n\tF()\n}":                                                    "an operation has a kind",
+		"//weft:componemt table\ntype T struct{}":                                                      "says nothing about a type",
+		"//weft:op sample reads=yes\nfunc F() {}":                                                      `"reads=yes"`,
+		"//weft:op sample reads\nfunc (t *T) F() {}\ntype T 5":                                         "expected",
+		"//weft:op batch\nfunc F() {}":                                                                 "does not say whether rows depend on each other: write rows or whole",
+		"//weft:op batch rows whole\nfunc F() {}":                                                      "says both rows and whole",
+		"//weft:op batch whole shape=round\nfunc F() {}":                                               `has a result of shape "round": write env, time, rows or one`,
+		"//weft:op batch whole shards=some\nfunc F() {}":                                               "says shards=some: write own, even or all",
+		table + "//weft:op insert whole\nfunc (t *T) F() {}":                                           "does not say what it does to its component: write reads, writes, replaces or graph",
+		table + "//weft:op sample reads whole\nfunc (t *T) F() int { return 0 }":                       "does not say which rows of the state it returns: write shape=SHAPE",
+		table + "//weft:op step writes whole state=sums\nfunc (t *T) F() {}":                           `writes the part "sums", which rl.T has not`,
+		"//weft:component table\ntype T struct{}\n\n//weft:op insert writes whole\nfunc (t *T) F() {}": "which has no axis: write axis=AXIS home=FRAGMENT",
+		"//weft:component table axis=sideways home=replay\ntype T struct{}":                            `has the axis "sideways"`,
+		"//weft:component table axis=none\ntype T struct{}":                                            `and the home ""`,
 	} {
 		file := filepath.Join(t.TempDir(), "word.go")
 		if err := os.WriteFile(file, []byte("package rl\n\n"+text+"\n"), 0o600); err != nil {

@@ -3,6 +3,8 @@
 package yard
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -59,6 +61,78 @@ func (t *Tally) AddAll(list []float64) {
 //
 //weft:op reads
 func (t *Tally) Level() float64 { return t.sum }
+
+// Counts has a number for every environment.
+type Counts struct {
+	scope *rl.Scope
+	n     []float32
+}
+
+// NewCounts registers zeros for the environments of a replica.
+func NewCounts(s *rl.Scope, name string, rows int) *Counts {
+	c := &Counts{s, make([]float32, rows)}
+	s.Register(name, c)
+	return c
+}
+
+// Axis of the numbers: each is an environment's.
+func (c *Counts) Axis() rl.Axis { return rl.Envs }
+
+// Save puts the numbers.
+func (c *Counts) Save(s *rl.State) { s.PutRows("n", c.Rows()) }
+
+// Load takes them back.
+func (c *Counts) Load(s *rl.State) error {
+	if x := s.GetRows("n", c.Rows()); s.Err() == nil {
+		c.n = slices.Clone(rl.Read[float32](x))
+	}
+	return s.Err()
+}
+
+// Add counts a row of x for each environment.
+//
+//weft:op writes
+func (c *Counts) Add(x rl.Tensor) {
+	for i, y := range rl.Read[float32](x) {
+		c.n[i] = .5*c.n[i] + y
+	}
+}
+
+// Drawn gives every environment a number by its place in this replica.
+//
+//weft:op writes
+func (c *Counts) Drawn(k rl.Key) {
+	for i := range c.n {
+		c.n[i] = float32(k.Uniform(i, 0))
+	}
+}
+
+// Placed gives every environment a number by its place in the run.
+//
+//weft:op writes
+func (c *Counts) Placed(k rl.Key) {
+	if own, ok := k.OwnOf(len(c.n)); ok {
+		k = k.At(own.Lo)
+	}
+	for i := range c.n {
+		c.n[i] = float32(k.Uniform(i, 0))
+	}
+}
+
+// Rows returns the numbers.
+//
+//weft:op reads
+func (c *Counts) Rows() rl.Tensor { return rl.FromFlat(c.scope, c.n, len(c.n)) }
+
+// Total returns the sum of the numbers that this replica has.
+//
+//weft:op reads
+func (c *Counts) Total() (sum float64) {
+	for _, x := range c.n {
+		sum += float64(x) * .1
+	}
+	return sum
+}
 
 // Mean is an accumulator for a loop's local variables.
 type Mean struct {
