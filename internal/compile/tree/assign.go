@@ -54,7 +54,7 @@ func (b *builder) results(s *ast.AssignStmt, c called, lhs []ast.Expr, text stri
 	case c.kind == Through && direct:
 		b.through(c, vars)
 		return
-	case c.kind != Through && !b.crossed(lhs):
+	case c.kind != Through && !b.crossed(lhs) && !slices.ContainsFunc(lhs, isElement):
 		a := b.operation(c, text)
 		a.Lhs, a.Define = b.places(lhs), direct || len(lhs) == 1 && vars[0] != nil
 		b.emit(a)
@@ -113,6 +113,17 @@ func assigned(lhs []ast.Expr, rhs ast.Expr) string {
 func isBlank(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && id.Name == "_"
+}
+
+// isElement reports whether a place is an element, or a part of one.
+func isElement(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.IndexExpr:
+		return true
+	case *ast.SelectorExpr:
+		return isElement(e.X)
+	}
+	return false
 }
 
 // parallel reads a tuple assignment by way of temporaries.

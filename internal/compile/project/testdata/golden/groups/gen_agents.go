@@ -59,9 +59,10 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 			acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 			moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 			for j := x.Lo; j < x.Hi; j++ {          // groups.go:56
-				a := t.Agents[j]                                   // groups.go:56
-				acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
-				moves[j] = acts[j].Action                          // groups.go:58
+				a := t.Agents[j]                                // groups.go:56
+				act := a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
+				acts[j] = act                                   // groups.go:57
+				moves[j] = acts[j].Action                       // groups.go:58
 			}
 			edge.Gather(x, agentsMoves, moves)        // groups.go:57
 			out := edge.Sent[[]rl.Step](x, agentsOut) // groups.go:60

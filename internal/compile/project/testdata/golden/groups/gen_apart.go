@@ -72,8 +72,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 			moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 			for j, a := range t.Agents {            // groups.go:56
-				acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
-				moves[j] = acts[j].Action                          // groups.go:58
+				act := a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
+				acts[j] = act                                   // groups.go:57
+				moves[j] = acts[j].Action                       // groups.go:58
 			}
 			edge.Send(x, apartMoves, moves)          // groups.go:57
 			edge.Send(x, apartActs, acts)            // groups.go:57

@@ -37,8 +37,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 				acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 				moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 				for j, a := range t.Agents {            // groups.go:56
-					acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
-					moves[j] = acts[j].Action                          // groups.go:58
+					act := a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
+					acts[j] = act                                   // groups.go:57
+					moves[j] = acts[j].Action                       // groups.go:58
 				}
 				out := t.Env.Step(moves)     // groups.go:60
 				for j, a := range t.Agents { // groups.go:61
@@ -68,8 +69,9 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) {
 		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 		for j, a := range t.Agents {            // groups.go:56
-			acts[j] = a.act.Call(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // groups.go:57
-			moves[j] = acts[j].Action                                            // groups.go:58
+			act := a.act.Call(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			acts[j] = act                                                     // groups.go:57
+			moves[j] = acts[j].Action                                         // groups.go:58
 		}
 		out := t.Env.Step(moves)     // groups.go:60
 		for j, a := range t.Agents { // groups.go:61
