@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/project"
+	"github.com/weft-rl/weft/internal/run/durable"
 )
 
 func (c *command) generate() *cobra.Command {
@@ -38,6 +39,7 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 		return err
 	}
 	failed, loops := false, 0
+	var files []generated
 	for _, r := range results {
 		if r.Graph == nil && len(r.Findings) == 0 {
 			continue
@@ -55,19 +57,21 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 			return err
 		}
 		for _, name := range stale {
-			file := filepath.Join(r.Dir, name)
-			fmt.Fprintln(c.out, nearby(file))
-			if check {
-				failed = true
-			} else if err := replace(file, r.Files[name]); err != nil {
-				return err
-			}
+			files = append(files, generated{filepath.Join(r.Dir, name), r.Files[name]})
 		}
 	}
 	if loops == 0 {
 		return fmt.Errorf("no function in %v is marked //weft:train", args)
 	}
-	if failed {
+	if !check {
+		if err := replace(files); err != nil {
+			return err
+		}
+	}
+	for _, f := range files { // last: whoever reads this may close the pipe
+		fmt.Fprintln(c.out, nearby(f.name))
+	}
+	if failed || check && len(files) > 0 {
 		return exitStatus(exitFailed)
 	}
 	return nil
@@ -83,12 +87,27 @@ func refused(w io.Writer, r project.Result) {
 	}
 }
 
-// replace writes a generated file, or removes one that is no longer generated.
-func replace(file string, text []byte) error {
-	if text == nil {
-		return os.Remove(file)
+// generated is a file to write, or without text to remove.
+type generated struct {
+	name string
+	text []byte
+}
+
+// replace writes generated files, each in one piece, and removes those that are no longer
+// generated.
+func replace(files []generated) error {
+	for _, f := range files {
+		var err error
+		if f.text == nil {
+			err = os.Remove(f.name)
+		} else {
+			err = durable.Replace(f.name, f.text)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(file, text, 0o644)
+	return nil
 }
 
 // project takes the loops of the packages that the arguments name apart.

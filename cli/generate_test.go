@@ -48,6 +48,24 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// lister counts the generated files in a folder when the first of them is listed.
+type lister struct {
+	bytes.Buffer
+	dir   string
+	files int
+}
+
+func (l *lister) Write(p []byte) (int, error) {
+	if l.Len() == 0 {
+		list, err := filepath.Glob(filepath.Join(l.dir, "gen_*"))
+		if err != nil {
+			return 0, err
+		}
+		l.files = len(list) - 1 // but for the author's own
+	}
+	return l.Buffer.Write(p)
+}
+
 // TestGenerateWrites: files are written once, and those that nothing generates are
 // removed; an author's own are not touched.
 func TestGenerateWrites(t *testing.T) {
@@ -59,9 +77,14 @@ func TestGenerateWrites(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(programs+"broken")); err != nil {
 		t.Fatal(err)
 	}
-	code, out, problems := generate("./" + dir)
-	if code != 0 || !strings.Contains(out, "gen_weft.go") {
-		t.Fatalf("code %d\n%s%s", code, out, problems)
+	var problems bytes.Buffer
+	out := &lister{dir: dir}
+	code := cli.Run(context.Background(), app.Set{}, []string{"generate", "./" + dir}, out, &problems)
+	if code != 0 || !strings.Contains(out.String(), "gen_weft.go") {
+		t.Fatalf("code %d\n%s%s", code, out, &problems)
+	}
+	if want := strings.Count(out.String(), "gen_") - 1; out.files != want { // one is removed
+		t.Errorf("%d of %d files were there when the first was listed, so that a reader that goes away would lose some", out.files, want)
 	}
 	if code, out, _ := generate("--check", "./"+dir); code != 0 || out != "" {
 		t.Errorf("written files are stale: %s", out)
