@@ -135,8 +135,30 @@ func (x *X) choose(edge int) []Message {
 		x.taking += m.Steps
 		x.sessions = append(x.sessions, session{m.From, m.Iter, m.life})
 	}
+	x.breaks(x.ends[edge].from)
 	x.narrow(x.ends[edge].from)
 	return out
+}
+
+// Follows names the stores of the replica that are told where steps of others are missing.
+func (x *X) Follows(stores []rl.Breaker) { x.follows = stores }
+
+// breaks tells them of this iteration's producers in a group from which something was lost
+// since their last session, and of all before the first.
+func (x *X) breaks(group int) {
+	var envs []rl.Span
+	for _, s := range x.sessions {
+		if !x.joined[s.from] {
+			x.joined[s.from] = true
+			envs = append(envs, x.top.Groups[group].Own[s.from-x.top.Number(group, 0)])
+		}
+	}
+	if len(envs) == 0 {
+		return
+	}
+	for _, c := range x.follows {
+		c.Break(envs)
+	}
 }
 
 // Partly names what the replica keeps of the environments of others: in an iteration it
@@ -179,6 +201,7 @@ func (x *X) begin(edge, from int) (m Message, ok bool) {
 	}
 	if m.life = life; x.tooOld(m) {
 		x.stats[edge].Dropped++
+		x.joined[m.From] = false
 		x.skip(m.From, m.Iter)
 		return m, false
 	}
@@ -192,7 +215,7 @@ func (x *X) use() { x.taken, x.taking = x.taken+x.taking, 0 }
 // Another in its place begins to count its iterations anew.
 func (x *X) depart(m Message) {
 	from := m.From
-	x.gone[from] = true
+	x.gone[from], x.joined[from] = true, false
 	x.lives[from]++
 	x.departures++
 	x.skipped[from] = 0
@@ -209,6 +232,7 @@ func (x *X) depart(m Message) {
 // dropped; its steps count only if something was made of them already.
 func (x *X) abandon() {
 	for _, s := range x.sessions {
+		x.joined[s.from] = false
 		if x.lives[s.from] == s.life {
 			x.skip(s.from, s.iter)
 		}

@@ -110,6 +110,68 @@ func TestAsArrived(t *testing.T) {
 	}
 }
 
+// gaps notes the environments of which steps are missing.
+type gaps struct {
+	rl.Component
+	envs map[int]bool
+}
+
+func (g *gaps) Break(envs []rl.Span) {
+	for _, s := range envs {
+		for e := s.Lo; e < s.Hi; e++ {
+			g.envs[e] = true
+		}
+	}
+}
+
+// TestGaps: a store is told of environments whose steps do not follow the last ones that it was
+// given, of all of them at the beginning, and of no others.
+func TestGaps(t *testing.T) {
+	const k, n, rounds = 3, 6, 60
+	w := newQueues(t, k, n, []int{64, 64, 64, 64, 3}, &edge.Async{Staleness: 3, Producers: 1},
+		plan.Edge{Name: "a", Operator: fdg.Gather, From: many, To: one}, plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many})
+	missing := 0
+	errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
+		l := newLearner(s)
+		for round := 0; i < k; round++ { // until it is stopped
+			x.Turn()
+			own := make([]float32, x.Hi-x.Lo)
+			for j := range own {
+				own[j] = float32(1000*(x.Lo+j) + round)
+			}
+			edge.Gather(x, 0, rl.FromFlat(s, own, len(own)))
+			edge.Fetch(x, 1, l.p)
+		}
+		last, told := map[int]int{}, &gaps{envs: map[int]bool{}}
+		x.Follows([]rl.Breaker{told})
+		for range rounds {
+			x.Turn()
+			clear(told.envs)
+			for _, v := range rl.Floats(edge.Gathered[rl.Tensor](x, 0)) {
+				e, round := int(v)/1000, int(v)%1000
+				before, known := last[e]
+				if gap := !known || round != before+1; gap != told.envs[e] {
+					t.Errorf("environment %d is at round %d behind %d, and the store is told %v", e, round, before, told.envs)
+				} else if gap {
+					missing++
+				}
+				last[e] = round
+			}
+			for range 2 { // versions
+				l.p.Blend(l.p, 1)
+				edge.Publish(x, 1, l.p)
+			}
+		}
+		w.stop(errDone)
+	})
+	if errs[k] != nil {
+		t.Fatal(errs[k])
+	}
+	if missing <= n {
+		t.Errorf("only %d gaps: nothing was dropped", missing)
+	}
+}
+
 // TestPartly: what a consumer keeps of every environment is, in each of its iterations,
 // at those of the producers that it takes from, and at all of them when that is over.
 func TestPartly(t *testing.T) {

@@ -96,6 +96,7 @@ type X struct {
 	skipped   []int64   // by replica, iterations whose messages are dropped
 	gone      []bool    // by replica, those that have departed
 	lives     []int     // by replica, how many have departed in its place
+	joined    []bool    // by replica, those whose next iteration follows the last one taken
 	counted   int64     // steps that others were told of
 	taking    int64     // steps of what was taken from others in this iteration
 	taken     int64     // steps of what was used before
@@ -104,6 +105,7 @@ type X struct {
 	limits   []*limiter    // of the stores that the replica has
 	partly   []rl.Narrower // that the replica keeps of others' environments
 	narrowed bool          // they are at those of this iteration's sessions
+	follows  []rl.Breaker  // that are told where steps are missing
 
 	waits      atomic.Int32 // edge that the replica waits on, counted from 1; 0 is none
 	departures int          // of all replicas
@@ -135,7 +137,8 @@ func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Lin
 	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
 	n := len(top.Edges) + Control
 	x.ends, x.versions, x.stats = make([]end, n), make([]int64, n), make([]Stat, n)
-	x.skipped, x.gone, x.lives = make([]int64, top.Replicas()), make([]bool, top.Replicas()), make([]int, top.Replicas())
+	k := top.Replicas()
+	x.skipped, x.gone, x.lives, x.joined = make([]int64, k), make([]bool, k), make([]int, k), make([]bool, k)
 	for i := range x.ends {
 		e := &x.ends[i]
 		e.waiting = make([][]Message, top.Replicas())

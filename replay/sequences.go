@@ -166,6 +166,20 @@ func (q *Sequences[E]) enter(done []bool) {
 	}
 }
 
+// Break ends the sequences of environments whose next steps do not follow their last ones,
+// as the end of an episode does.
+func (q *Sequences[E]) Break(envs []rl.Span) {
+	q.leave()
+	for _, e := range q.breaks(envs) {
+		age := q.age[e] - 1
+		if _, whole := q.completes(age, false); !whole { // else it can be drawn already
+			back, _ := q.completes(age, true)
+			q.weigh(q.lastRow(e)-back*int64(q.envs), q.top)
+		}
+		q.age[e] = 0
+	}
+}
+
 // completes finds the sequence that a step completes which comes age steps after the
 // beginning of its episode: how many steps before it the sequence started.
 func (q *Sequences[E]) completes(age int64, over bool) (back int64, ok bool) {

@@ -92,6 +92,28 @@ func (t *store[E]) parts(span int, parts []rl.Span) error {
 	return nil
 }
 
+// breaks ends the episode of every one of some environments that is under way, with its
+// last step, and returns the numbers of these environments.
+func (t *store[E]) breaks(envs []rl.Span) (out []int) {
+	if t.count.Int64() == 0 {
+		return nil
+	}
+	t.leave()
+	over := rl.FromFlat(t.scope, []bool{true}, 1)
+	for _, s := range envs {
+		for e := s.Lo; e < s.Hi; e++ {
+			if at := t.slot(t.lastRow(e)); !t.done.Bools()[at] {
+				t.done.PutRow(at, over, 0)
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// lastRow returns the last row of an environment.
+func (t *store[E]) lastRow(env int) int64 { return t.count.Int64() - int64(t.envs-env) }
+
 // prioritise gives rows that can be drawn new priorities. Rows that were
 // overwritten are left out.
 func (t *store[E]) prioritise(index, priority rl.Tensor) {

@@ -129,8 +129,16 @@ func (t *Table[E]) InPart(parts []rl.Span) error {
 	return err
 }
 
+// Break ends the rows of environments whose next steps do not follow their last ones, as the
+// end of an episode does.
+func (t *Table[E]) Break(envs []rl.Span) {
+	if t.span() > 1 {
+		t.breaks(envs)
+	}
+}
+
 // enter gives the rows that have just been overwritten no priority, and those
-// whose last step has just come the largest.
+// whose last step has just come their own or the largest.
 func (t *Table[E]) enter() {
 	ready := t.count.Int64() - int64(t.span()-1)*int64(t.envs)
 	for i := range t.envs {

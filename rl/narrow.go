@@ -11,6 +11,14 @@ type Narrower interface {
 	Widen()
 }
 
+// Breaker is a store of steps whose samples may go over several steps of an environment.
+type Breaker interface {
+	Component
+	// Break tells the store that the next steps of these environments do not follow the last
+	// ones that it was given: those in between were dropped, or the environments began anew.
+	Break(envs []Span)
+}
+
 // Narrowed holds the rows that a Narrower has put aside.
 type Narrowed struct {
 	to  []Span

@@ -33,6 +33,16 @@ func (w *World) partly() (out []rl.Narrower) {
 	return out
 }
 
+// follows returns the stores among them whose samples may go over several steps.
+func (w *World) follows() (out []rl.Breaker) {
+	for _, name := range w.kept() {
+		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Breaker); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // wholly returns the others: without the rows of all environments there is nothing to be
 // done with them.
 func (w *World) wholly() []string {

@@ -532,6 +532,7 @@ func (w *World) connect(ctx context.Context) error {
 	}
 	if w.Leads() {
 		w.owner.x.Partly(w.partly())
+		w.owner.x.Follows(w.follows())
 		w.owner.x.Paces(w.metered())
 	}
 	return nil
