@@ -18,6 +18,7 @@ type stored struct {
 	Done  rl.Tensor
 	Nodes rl.Tensor // of the tree of sums, float64; absent if sampling is uniform
 	Top   rl.Tensor
+	Rank  rl.Tensor // of the priorities that a Table's rows enter with; absent without any
 }
 
 // Resident returns the rings, the priorities and the count.
@@ -28,6 +29,9 @@ func (t *Table[E]) Resident() []rl.Carried {
 
 // board makes tensors of what the host has.
 func (t *store[E]) board() {
+	if t.rank != nil && !t.on.Rank.Ok() {
+		t.on.Rank = t.rank.Tensor(t.scope)
+	}
 	if t.rings == nil || t.on.Done.Ok() {
 		return
 	}
@@ -61,6 +65,12 @@ func (t *store[E]) land() {
 	if t.priority != nil {
 		copy(t.priority.node, rl.Read[float64](t.on.Nodes))
 		t.top = rl.Read[float32](t.on.Top)[0]
+	}
+	if t.on.Rank.Ok() {
+		if t.rank == nil {
+			t.rank = t.scope.Ring(t.capacity, t.on.Rank)
+		}
+		t.rank.Take(t.on.Rank)
 	}
 }
 
@@ -115,13 +125,14 @@ func (t tracedTable[E]) held() (lo, n *graph.Node) {
 }
 
 // insert does what Insert does.
-func (t tracedTable[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
+func (t tracedTable[E]) insert(e E, leaves []rl.Tensor, done, priority rl.Tensor) {
 	leaves, done = t.l.Lift(leaves), t.l.Lift([]rl.Tensor{done})[0]
 	if t.rings == nil {
 		t.table.begin(e, leaves, done)
 	}
 	t.put(leaves, done)
 	if t.priority != nil {
+		t.ranks(priority)
 		t.enter()
 	}
 	t.count.Add(int64(t.envs))
@@ -211,8 +222,9 @@ func (t tracedTable[E]) enter() {
 	over, _ := t.overwrite()
 	ready := graph.AddScalar(over, -(t.table.span()-1)*t.envs)
 	there := graph.GreaterOrEqual(ready, graph.ZerosLike(ready))
-	at := t.leaf(t.slotOf64(graph.Max(ready, graph.ZerosLike(ready))))
-	t.set(graph.Where(there, at, graph.ZerosLike(at)), t.topOf(t.envs))
+	slot := t.slotOf64(graph.Max(ready, graph.ZerosLike(ready)))
+	at := t.leaf(slot)
+	t.set(graph.Where(there, at, graph.ZerosLike(at)), t.ranked(slot))
 }
 
 // overwrite gives the rows that are being overwritten no priority. It returns the

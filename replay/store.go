@@ -20,6 +20,7 @@ type store[E any] struct {
 	envs     int        // rows of a step
 	priority *sums      // nil where draws need no tree
 	top      float32    // the largest priority that any row was given
+	rank     *rl.Ring   // the priorities that rows enter with; nil if they were given none
 	on       stored     // the same on a device, where a program has it
 
 	rows        []int64 // scratch of Sample: the rows that were drawn
@@ -192,6 +193,9 @@ func (t *store[E]) save(s *rl.State) {
 		rl.PutSlice(s, "priority", t.priority.leaves(rows))
 		rl.PutSlice(s, "top", []float32{t.top})
 	}
+	if t.rank != nil {
+		t.rank.Save(s, "rank", rows)
+	}
 }
 
 // filled returns how many of a ring's first slots may hold something.
@@ -200,7 +204,7 @@ func (t *store[E]) filled(slots int) int { return int(min(t.count.Int64(), int64
 // empty forgets all rows, before a state is loaded of so many.
 func (t *store[E]) empty(count int64, envs int) {
 	t.count.Set(count)
-	t.envs, t.rings, t.done, t.top, t.on = envs, nil, nil, 1, stored{}
+	t.envs, t.rings, t.done, t.rank, t.top, t.on = envs, nil, nil, nil, 1, stored{}
 	if t.priority != nil {
 		t.priority = newSums(t.capacity)
 	}
@@ -215,6 +219,9 @@ func (t *store[E]) loadRows(s *rl.State) error {
 		if top := rl.GetSliceN[float32](s, "top", 1); s.Err() == nil {
 			t.top = top[0]
 		}
+	}
+	if s.Has("rank") {
+		t.rank = rl.LoadRing(s, "rank", t.capacity)
 	}
 	return s.Err()
 }

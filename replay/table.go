@@ -90,14 +90,18 @@ func (t *Table[E]) span() int { return max(1, t.NStep, t.Sequence) }
 // ended with this step, in either way.
 //
 //weft:op insert writes fills whole
-func (t *Table[E]) Insert(e E, done rl.Tensor) {
+func (t *Table[E]) Insert(e E, done rl.Tensor) { t.insert(e, done, rl.Tensor{}) }
+
+// insert does what Insert and InsertRanked do.
+func (t *Table[E]) insert(e E, done, priority rl.Tensor) {
 	leaves := rl.Leaves(e)
 	if l := t.scope.Lowering(); l != nil {
-		t.traced(l).insert(e, leaves, done)
+		t.traced(l).insert(e, leaves, done, priority)
 		return
 	}
 	if o := t.scope.Observed(); o != nil {
-		o.End(rl.Operation{Kind: "replay.Table.Insert", Name: t.name, In: append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)})
+		in := append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)
+		o.End(rl.Operation{Kind: "replay.Table.Insert", Name: t.name, In: append(in, rl.NamedLeaves("priority", priority)...)})
 	}
 	t.leave()
 	if t.inParts {
@@ -109,6 +113,7 @@ func (t *Table[E]) Insert(e E, done rl.Tensor) {
 	t.check(leaves, done)
 	t.put(leaves, done)
 	if t.priority != nil {
+		t.ranks(priority)
 		t.enter()
 	}
 	t.count.Add(int64(t.envs))
@@ -146,7 +151,7 @@ func (t *Table[E]) enter() {
 	}
 	for i := range t.envs {
 		if r := ready + int64(i); r >= 0 {
-			t.priority.set(t.slot(r), t.top)
+			t.priority.set(t.slot(r), t.ranked(t.slot(r)))
 		}
 	}
 }

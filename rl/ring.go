@@ -105,6 +105,9 @@ func checkSlots(slots []int, of int) {
 // Bools returns the slots of a ring of single bools; for reading only.
 func (r *Ring) Bools() []bool { return r.flat.([]bool) }
 
+// Floats returns the slots of a ring of single float32 numbers; for reading only.
+func (r *Ring) Floats() []float32 { return r.flat.([]float32) }
+
 // batch returns the shape of rows with leading axes.
 func (r *Ring) batch(lead ...int) shapes.Shape { return batchOf(r.row, lead...) }
 

@@ -51,7 +51,12 @@ func (t *Trainer) Collect(run *rl.Run) {
 	for i := range t.TrainEvery {
 		action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})
 		out := t.Env.Step(action)
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
+		row := Transition{obs, action, out.Reward, out.Final, out.Terminated}
+		if t.ActorPriorities {
+			t.Replay.InsertRanked(row, out.Over, t.Actor.Rank(row))
+		} else {
+			t.Replay.Insert(row, out.Over)
+		}
 		obs = out.Obs
 	}
 	run.Log("epsilon", epsilon)
@@ -101,10 +106,14 @@ type (
 type Actor struct {
 	act    *rl.Func[ActIn, rl.Tree]
 	greedy *rl.Func[rl.Obs, rl.Tree]
+	rank   *rl.Func[Transition, rl.Tensor]
 }
 
 // Act chooses an action for every environment.
 func (a *Actor) Act(k rl.Key, in ActIn) rl.Tree { return a.act.Call(k, in) }
+
+// Rank returns the priorities of steps by the actor's own weights.
+func (a *Actor) Rank(step Transition) rl.Tensor { return a.rank.Call(rl.Key{}, step) }
 
 // Learner improves the weights.
 type Learner struct {
@@ -169,6 +178,8 @@ type Config struct {
 	Dueling bool `default:"false" doc:"split values into that of the state and the actions' advantages"`
 	nn.Prioritising
 
+	ActorPriorities bool `default:"false" doc:"with prioritised, insert rows with the priorities of their first steps by the actor's weights; without it a row has the largest until it is drawn"`
+
 	nn.Distributional
 	Noisy bool    `default:"false" doc:"explore by noise on the weights of dense layers, whose size is learnt; greedy actions have none"`
 	Sigma float64 `default:"0.5" range:"(0,)" doc:"size of that noise at the start, times the square root of a layer's inputs"`
@@ -184,6 +195,9 @@ func (c *Config) Validate() error {
 	}
 	if least := int64(c.NStep * c.Envs); c.LearningStarts < least {
 		errs = append(errs, fmt.Errorf("learning_starts: after %d steps there is no row of n_step=%d steps in %d environments; at least %d are needed", c.LearningStarts, c.NStep, c.Envs, least))
+	}
+	if c.ActorPriorities && !c.Prioritised {
+		errs = append(errs, errors.New("actor_priorities: rows are drawn uniformly: set prioritised=true as well"))
 	}
 	return errors.Join(errs...)
 }
@@ -224,13 +238,15 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		NStep: c.NStep, Discount: c.Gamma, Priority: c.Prioritised,
 		Ratio: float64(c.Updates*c.Batch) / float64(c.TrainEvery*c.Envs),
 	}
-	return &Trainer{
+	t := &Trainer{
 		Config:  *c,
 		Env:     e,
 		Replay:  replay.NewTable[Transition](s, "replay", c.Buffer, how),
 		Actor:   &Actor{act: rl.NewFunc(s, "act", q.act), greedy: rl.NewFunc(s, "greedy", q.greedy)},
 		Learner: newLearner(s, *c, q, target),
-	}, nil
+	}
+	t.Actor.rank = rl.NewFunc(s, "rank", ranker{*c, q}.rank)
+	return t, nil
 }
 
 func newLearner(s *rl.Scope, c Config, q, target *net) *Learner {
@@ -299,4 +315,19 @@ func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metri
 		weight = rl.Wrap(Pow(s.Prob.Node(), Neg(b.Beta.Node())))
 	}
 	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.Priority(size)), Loss: rl.Wrap(x), Q: rl.Wrap(l.net.Mean(z))}
+}
+
+// ranker gives steps priorities with the network alone, of which actors have a copy, and without
+// its noise.
+type ranker struct {
+	Config
+	net *net
+}
+
+func (r ranker) rank(c *rl.Ctx, d Transition) rl.Tensor {
+	next := r.net.returns(c, d.Next, "")
+	open := OneMinus(ConvertDType(d.Terminated.Node(), dtypes.Float32))
+	z := r.net.Of(r.net.returns(c, d.Obs, ""), d.Action)
+	_, size := r.Loss(z, d.Reward.Node(), MulScalar(open, r.Gamma), r.net.Of(next, r.net.Best(next, d.Next)), r.Huber)
+	return rl.Wrap(r.Priority(size))
 }

@@ -30,6 +30,7 @@ func TestSmallTasks(t *testing.T) {
 		{Name: "double", Env: debug.Identity, Set: fast("double=true"), Steps: steps, Want: 15.9},
 		{Name: "dueling", Env: debug.Identity, Set: fast("dueling=true"), Steps: steps, Want: 15.9},
 		{Name: "prioritised", Env: debug.Identity, Set: fast("prioritised=true"), Steps: steps, Want: 15.9},
+		{Name: "actors' priorities", Env: debug.Identity, Set: fast("prioritised=true", "actor_priorities=true", "n_step=2"), Steps: steps, Want: 15.9},
 		{Name: "three steps", Env: debug.Identity, Set: fast("n_step=3"), Steps: steps, Want: 15.9},
 		{Name: "soft target", Env: debug.Identity, Set: alike("envs=8", "train_every=4", "target_every=1", "tau=0.05"), Steps: steps, Want: 15.9},
 		{Name: "Huber", Env: debug.Identity, Set: fast("huber=1", "max_grad_norm=10"), Steps: steps, Want: 15.9},
@@ -205,6 +206,10 @@ func TestRefused(t *testing.T) {
 	if c.Validate() == nil {
 		t.Error("atoms that are all the same were accepted")
 	}
+	c = dqn.Config{Envs: 1, NStep: 1, Buffer: 100, LearningStarts: 100, ActorPriorities: true}
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "set prioritised=true as well") {
+		t.Errorf("priorities of rows that are drawn uniformly: %v", err)
+	}
 	_, err := app.Train(t.Context(), app.Job{Algorithm: dqn.Algorithm, Env: classic.Pendulum, Steps: 100})
 	if err == nil {
 		t.Error("continuous actions were accepted")
@@ -215,6 +220,28 @@ func TestRefused(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "3 steps of an environment") {
 		t.Errorf("rows of several steps, of one replica after the other: %v", err)
+	}
+}
+
+// TestActorPriorities: wherever priorities are computed and rows inserted, the bits are those of
+// the plain loop; priorities of rows whose last step has not come yet are part of the state.
+func TestActorPriorities(t *testing.T) {
+	train := func(policy string, workers int) app.Result {
+		r, err := app.Train(t.Context(), app.Job{
+			Algorithm: dqn.Rainbow, Env: classic.CartPole, Steps: 1200, Seed: 3, EvalEpisodes: 1,
+			Set:        []string{"envs=4", "train_every=4", "batch=16", "hidden=8", "learning_starts=200", "buffer=301", "actor_priorities=true"},
+			Deployment: plan.Deployment{Policy: policy, Workers: workers},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", policy, err)
+		}
+		return r
+	}
+	want := train("plain", 1)
+	for policy, workers := range map[string]int{"single-learner-coarse": 3, "single-learner-fine": 2, "gpu-only": 1} {
+		if got := train(policy, workers); got.StateSHA256 != want.StateSHA256 || got.WeightsSHA256 != want.WeightsSHA256 {
+			t.Errorf("%s ends in another state", policy)
+		}
 	}
 }
 

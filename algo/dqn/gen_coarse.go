@@ -13,6 +13,7 @@ const (
 	coarseObs = iota
 	coarseAction
 	coarseOut
+	coarseRank
 	coarseQ
 )
 
@@ -24,9 +25,10 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
 		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:107", Batched: true},
+		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:113", Batched: true},
 		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:53", Batched: true},
-		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "dqn.go:124", Under: 8, Lasting: true},
+		coarseRank:   {Name: "rank", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 7, Pos: "dqn.go:116", Batched: true},
+		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "dqn.go:133", Under: 11, Lasting: true},
 	},
 }
 
@@ -39,15 +41,20 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
 		for i := range t.TrainEvery {                   // dqn.go:51
 			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
-			edge.Gather(x, coarseAction, action)                          // dqn.go:107
+			edge.Gather(x, coarseAction, action)                          // dqn.go:113
 			out := t.Env.Step(action)                                     // dqn.go:53
 			// dqn.go:53
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // dqn.go:55
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
+			if t.ActorPriorities {                                                // dqn.go:55
+				rank := t.Actor.Rank(row)        // dqn.go:56
+				edge.Gather(x, coarseRank, rank) // dqn.go:116
+			}
+			obs = out.Obs // dqn.go:60
 		}
-		edge.Flush(x, coarseAction, coarseOut) // dqn.go:51
-		if run.Steps() >= t.LearningStarts {   // dqn.go:40
-			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:124
+		edge.Flush(x, coarseAction, coarseOut, coarseRank) // dqn.go:51
+		if run.Steps() >= t.LearningStarts {               // dqn.go:40
+			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:133
 		}
 	}
 	return run.Err()
@@ -60,15 +67,21 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:49
 		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
 		for range t.TrainEvery {                        // dqn.go:51
-			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // dqn.go:107
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // dqn.go:53
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
-			obs = out.Obs                                                                             // dqn.go:55
+			action := edge.Gathered[rl.Tree](x, coarseAction)                     // dqn.go:113
+			out := edge.Gathered[rl.Step](x, coarseOut)                           // dqn.go:53
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
+			if t.ActorPriorities {                                                // dqn.go:55
+				rank := edge.Gathered[rl.Tensor](x, coarseRank) // dqn.go:116
+				t.Replay.InsertRanked(row, out.Over, rank)      // dqn.go:56
+			} else {
+				t.Replay.Insert(row, out.Over) // dqn.go:58
+			}
+			obs = out.Obs // dqn.go:60
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:57
+		run.Log("epsilon", epsilon)          // dqn.go:62
 		if run.Steps() >= t.LearningStarts { // dqn.go:40
 			t.Learn(run)                                   // dqn.go:41
-			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:124
+			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:133
 		}
 	}
 	return run.Err()

@@ -23,7 +23,7 @@ var genFine = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
 		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:107"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:113"},
 		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:53"},
 	},
 }
@@ -35,7 +35,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()           // dqn.go:49
 		edge.Gather(x, fineObs, obs) // dqn.go:49
 		for range t.TrainEvery {     // dqn.go:51
-			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:107
+			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:113
 			out := t.Env.Step(action)                        // dqn.go:53
 			// dqn.go:53
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
@@ -51,13 +51,19 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:49
 		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
 		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})                             // dqn.go:52
-			edge.Scatter(x, fineAction, action)                                                       // dqn.go:107
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // dqn.go:53
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
-			obs = out.Obs                                                                             // dqn.go:55
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:52
+			edge.Scatter(x, fineAction, action)                                   // dqn.go:113
+			out := edge.Gathered[rl.Step](x, fineOut)                             // dqn.go:53
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
+			if t.ActorPriorities {                                                // dqn.go:55
+				rank := t.Actor.Rank(row)                  // dqn.go:56
+				t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:56
+			} else {
+				t.Replay.Insert(row, out.Over) // dqn.go:58
+			}
+			obs = out.Obs // dqn.go:60
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:57
+		run.Log("epsilon", epsilon)          // dqn.go:62
 		if run.Steps() >= t.LearningStarts { // dqn.go:40
 			t.Learn(run) // dqn.go:41
 		}

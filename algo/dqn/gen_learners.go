@@ -10,8 +10,11 @@ import (
 
 // The edges of grouping learners.
 const (
-	learnersInsert = iota
+	learnersRow = iota
 	learnersOutOver
+	learnersRank
+	learnersRow2
+	learnersOutOver2
 	learnersG
 	learnersSIndex
 	learnersPriority
@@ -23,11 +26,14 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:54"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:124", Under: 8, Lasting: true},
-		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67", Under: 8, Lasting: true},
-		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:67", Under: 8, Lasting: true},
+		learnersRow:      {Name: "row", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
+		learnersRank:     {Name: "rank", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
+		learnersRow2:     {Name: "row#2", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:58"},
+		learnersOutOver2: {Name: "out.Over#2", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:58"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "dqn.go:133", Under: 11, Lasting: true},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 20, Pos: "dqn.go:72", Under: 11, Lasting: true},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 20, Pos: "dqn.go:72", Under: 11, Lasting: true},
 	},
 }
 
@@ -38,30 +44,36 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()                              // dqn.go:49
 		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
 		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
-			out := t.Env.Step(action)                                     // dqn.go:53
-			// dqn.go:54
-			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // dqn.go:55
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:52
+			out := t.Env.Step(action)                                             // dqn.go:53
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
+			if t.ActorPriorities {                                                // dqn.go:55
+				rank := t.Actor.Rank(row) // dqn.go:56
+				// dqn.go:56
+				t.Replay.InsertRanked(edge.AllGather(x, learnersRow, row), edge.AllGather(x, learnersOutOver, out.Over), edge.AllGather(x, learnersRank, rank))
+			} else {
+				t.Replay.Insert(edge.AllGather(x, learnersRow2, row), edge.AllGather(x, learnersOutOver2, out.Over)) // dqn.go:58
+			}
+			obs = out.Obs // dqn.go:60
 		}
-		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:57
+		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:62
 		if run.Steps() >= t.LearningStarts {     // dqn.go:40
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:62
-			for u := range t.Updates {                  // dqn.go:63
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:64
-				b := Batch{s, beta}                                                                     // dqn.go:65
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:123
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:124
-				run.Log("loss/td", m.Loss)                                                              // dqn.go:125
-				run.Log("q", m.Q)                                                                       // dqn.go:126
-				priority := m.Priority                                                                  // dqn.go:127
-				if t.Prioritised {                                                                      // dqn.go:66
-					// dqn.go:67
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:67
+			for u := range t.Updates {                  // dqn.go:68
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:69
+				b := Batch{s, beta}                                                                     // dqn.go:70
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:132
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:133
+				run.Log("loss/td", m.Loss)                                                              // dqn.go:134
+				run.Log("q", m.Q)                                                                       // dqn.go:135
+				priority := m.Priority                                                                  // dqn.go:136
+				if t.Prioritised {                                                                      // dqn.go:71
+					// dqn.go:72
 					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:70
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:71
+			if run.Every(t.TargetEvery) { // dqn.go:75
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:76
 			}
 		}
 	}

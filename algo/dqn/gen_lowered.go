@@ -14,29 +14,35 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	obs := t.Env.Obs()                                                                             // dqn.go:49
 	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:50
 	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:51
-		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon})                     // dqn.go:52
-		out := t.Env.Step(action)                                                                 // dqn.go:53
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:54
-		obs = out.Obs                                                                             // dqn.go:55
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon}) // dqn.go:52
+		out := t.Env.Step(action)                                             // dqn.go:53
+		row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
+		if t.ActorPriorities {                                                // dqn.go:55
+			rank := t.Actor.Rank(row)                  // dqn.go:56
+			t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:56
+		} else {
+			t.Replay.Insert(row, out.Over) // dqn.go:58
+		}
+		obs = out.Obs // dqn.go:60
 	})
-	run.Log("epsilon", epsilon)                                                                                       // dqn.go:57
+	run.Log("epsilon", epsilon)                                                                                       // dqn.go:62
 	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:40
-		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:62
-		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:63
-			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:64
-			b := Batch{s, beta}                                         // dqn.go:65
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:123
-			// dqn.go:124
+		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:67
+		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:68
+			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:69
+			b := Batch{s, beta}                                         // dqn.go:70
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:132
+			// dqn.go:133
 			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/td", m.Loss) // dqn.go:125
-			run.Log("q", m.Q)          // dqn.go:126
-			priority := m.Priority     // dqn.go:127
-			if t.Prioritised {         // dqn.go:66
-				t.Replay.Prioritise(s.Index, priority) // dqn.go:67
+			run.Log("loss/td", m.Loss) // dqn.go:134
+			run.Log("q", m.Q)          // dqn.go:135
+			priority := m.Priority     // dqn.go:136
+			if t.Prioritised {         // dqn.go:71
+				t.Replay.Prioritise(s.Index, priority) // dqn.go:72
 			}
 		})
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:70
-			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:71
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:75
+			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:76
 		}, nil)
 	}, nil)
 }

@@ -54,3 +54,11 @@ func damaged(format string, args ...any) error { return faultf(ErrDamaged, forma
 func named(path string, err error) error {
 	return fmt.Errorf("checkpoint %s: %w", filepath.Base(path), err)
 }
+
+// Write puts f at path. It returns once the bytes and the name are on disk. Until then, and after
+// any failure or crash, path holds what it held before; a crash may leave a hidden temporary file
+// beside it, which readers ignore and the next Save of a Dir removes. The arrays may be in any
+// order; f is not changed.
+func Write(path string, f File) error {
+	return write(osDisk{}, path, f, nil)
+}

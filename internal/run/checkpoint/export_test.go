@@ -5,14 +5,6 @@ import (
 	"path/filepath"
 )
 
-// Write puts f at path. It returns once the bytes and the name are on disk. Until then, and after
-// any failure or crash, path holds what it held before; a crash may leave a hidden temporary file
-// beside it, which readers ignore and the next Save of a Dir removes. The arrays may be in any
-// order; f is not changed.
-func Write(path string, f File) error {
-	return write(osDisk{}, path, f, nil)
-}
-
 // Read returns the checkpoint at path, checked in full. The arrays are in name order, their Data
 // are parts of one buffer, each aligned to its element size. Arrays kept in blocks have a Source
 // instead, which checks them as they are read.
