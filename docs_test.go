@@ -191,7 +191,9 @@ func (r *reader) typed(t *testing.T, line string) {
 		if !slices.Contains(args, "--steps") {
 			args = append(args, "--steps", shorter(r.budget(t, line, args)))
 		}
-		args = append(args, "--eval-episodes", "1")
+		if slices.Contains(args, "--env") || !slices.Contains(args, "--data") { // else there is nothing to evaluate in
+			args = append(args, "--eval-episodes", "1")
+		}
 	}
 	if slices.Contains(servers, args[0]) {
 		r.served(t, line, args)
