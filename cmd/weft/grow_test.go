@@ -69,8 +69,8 @@ func TestGrow(t *testing.T) {
 	}{
 		{"coarse", "a b", "c", "b", "single-learner-coarse --steps 393216", "plain --steps 393216"},
 		{"fine", "a", "b c", "", "single-learner-fine", "plain"},
-		{"learners", "a b", "c", "", "multi-learner", "multi-learner --workers 3"}, // that many decide what is computed
-		{"async", "a", "b c", "", "single-learner-coarse --async", ""},
+		{"learners", "a b", "c", "", "multi-learner --steps 196608", "multi-learner --workers 3 --steps 196608"}, // that many decide what is computed
+		{"async", "a", "b c", "", "single-learner-coarse --async --steps 196608", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, workers := newCluster(t), map[string]*process{}
