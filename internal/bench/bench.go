@@ -1,7 +1,6 @@
-// Package bench is the project's own benchmarks: the same work done by Weft and,
-// where they are installed, by what a user would pick instead. Machines are
-// noisy, so contenders take turns, round by round, and what counts is the ratio
-// of what was measured side by side.
+// Package bench holds the project's own benchmarks: the same work done by Weft and, where they are
+// installed, by the libraries that a user would pick instead. Machines are noisy, so contenders
+// take turns, round by round, and what counts is the ratio of what was measured side by side.
 package bench
 
 import (
@@ -14,22 +13,22 @@ import (
 	"time"
 )
 
-// Benchmark is a list of cases and who runs them.
+// Benchmark lists cases and the contenders that run them.
 type Benchmark struct {
 	Name string
 	Doc  string // one line
 
-	names      []string // of all contenders, present or not
+	names      []string // names of all contenders, present or not
 	cases      func(quick bool) []Case
 	contenders func(context.Context, Options) (field, error)
 	turn       turn
-	heading    string                // of its summary, if it has one of its own
+	heading    string                // title of the summary, if the benchmark has one of its own
 	summary    func([]Result) string // of a case
-	tables     []Benchmark           // further ones that go by its name, by what they show
+	tables     []Benchmark           // further tables, by name
 	precisions bool                  // it has rows of them
 }
 
-// Table returns the benchmark's table of a name; the empty one is its own.
+// Table returns the benchmark's table of a name; the empty name is the benchmark itself.
 func (b Benchmark) Table(name string) (Benchmark, error) {
 	if name == "" {
 		return b, nil
@@ -48,7 +47,7 @@ func (b Benchmark) Table(name string) (Benchmark, error) {
 	return b, fmt.Errorf("--table: %s has no table %q: there are %s", b.Name, name, strings.Join(names, ", "))
 }
 
-// turn is how long one is.
+// turn is the length of a contender's turn, in full and with --quick.
 type turn struct{ full, quick time.Duration }
 
 func (t turn) of(o Options) time.Duration {
@@ -58,26 +57,26 @@ func (t turn) of(o Options) time.Duration {
 	return t.full
 }
 
-// All are the benchmarks, in the order in which they are listed.
+// All lists the benchmarks, in the order in which users see them.
 var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint}
 
 // Case is one piece of work.
 type Case struct {
 	ID    string  // short, for patterns and benchmark names
 	Title string  // for people
-	Work  float64 // what one call of it does, in Unit's numerator
+	Work  float64 // work of one call, in Unit's numerator
 	Unit  string  // of the rate: "GFLOP/s", "steps/s"
-	Spec  any     // what contenders are told; Python ones get it as JSON
+	Spec  any     // specification for the contenders; those in Python get it as JSON
 }
 
-// Options say how to run a benchmark.
+// Options select the cases and contenders of a benchmark, and give it what it runs.
 type Options struct {
 	Python     string         // the interpreter whose packages are the peers
 	Count      int            // rounds; 0 is as many as the benchmark needs
 	Quick      bool           // smaller cases, shorter turns
 	Match      *regexp.Regexp // cases by ID; nil is all
 	Only       []string       // contenders by name; empty is all
-	Limit      time.Duration  // that a contender may take over a case of GPU's tables; 0 is none
+	Limit      time.Duration  // time limit of a contender for a case of GPU's tables; 0 is none
 	Train      TrainFunc      // trains with Weft; PPO needs it
 	Env        EnvFunc        // makes environments of Weft; Env needs it
 	Policy     PolicyFunc     // trains with Weft under a policy; Policies needs it
@@ -98,26 +97,26 @@ func (o Options) count() int {
 	return 5
 }
 
-// wants says whether a contender takes part.
+// wants reports whether a contender takes part.
 func (o Options) wants(name string) bool {
 	return len(o.Only) == 0 || slices.Contains(o.Only, name)
 }
 
-// Absence is a contender that is not there.
+// Absence names a contender that is not installed, and says what to do about it.
 type Absence struct {
 	Name    string `json:"contender"`
 	Why     string `json:"why"`
 	Install string `json:"install"` // what to do about it
 }
 
-// field is who takes part.
+// field lists the contenders that take part.
 type field struct {
 	present []Contender
 	absent  []Absence
 	close   func() error
 }
 
-// Reporter is told what a benchmark finds, as it finds it.
+// Reporter receives the results of a benchmark as they are measured.
 type Reporter interface {
 	Begin(b Benchmark, present []Label, absent []Absence)
 	Case(c Case, results []Result)
@@ -130,7 +129,7 @@ type CaseResults struct {
 	Results []Result
 }
 
-// Check finds what is wrong with options before anything starts.
+// Check returns an error if the options do not fit the benchmark. It starts nothing.
 func (b Benchmark) Check(o Options) error {
 	if b.Name == "" {
 		return nil

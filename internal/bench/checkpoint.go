@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Checkpoint measures what it costs to keep a run's state.
+// Checkpoint measures the cost of saving a run's state.
 var Checkpoint = Benchmark{
 	Name:  "checkpoint",
 	Doc:   "what checkpoints cost: whole runs without any but the last, at the default interval, and once a second",
@@ -39,8 +39,8 @@ func checkpointCases(bool) []Case {
 	}
 }
 
-// costs returns those of checkpoints, beside who writes none. Best rounds are compared,
-// because others on the machine can only slow a round down.
+// costs compares runs that write checkpoints with one that writes none. It compares the fastest
+// rounds, because other processes on the machine can only slow a round down.
 func costs(results []Result) string {
 	var list []string
 	for _, r := range results[min(1, len(results)):] {

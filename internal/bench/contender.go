@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Label is what a contender is called.
+// Label names a contender.
 type Label struct {
 	Name    string `json:"contender"`
-	Path    string `json:"path"` // how the work reaches it
+	Path    string `json:"path"` // interface by which the contender is called
 	Version string `json:"version,omitempty"`
 }
 
@@ -44,18 +44,18 @@ type program interface {
 	Close()
 }
 
-// errLate is returned by a contender that has taken as long over a case as it may. What
-// it did until then counts.
+// errLate is returned by a contender whose time limit for a case is over. What it did until then
+// counts.
 var errLate = errors.New("it took too long")
 
-// inProcess is a contender that is Go code.
+// inProcess is a contender in this process, written in Go.
 type inProcess struct {
 	label Label
 	make  func(ctx context.Context, c Case) (program, error)
-	warm  int           // runs before the first that is timed
-	limit time.Duration // on what it takes over a case; 0 is none
+	warm  int           // untimed runs before the first timed one
+	limit time.Duration // time limit for a case; 0 is none
 	now   program
-	left  time.Duration // of the limit
+	left  time.Duration // what is left of the limit
 	until context.Context
 	stop  context.CancelCauseFunc
 }
@@ -82,7 +82,7 @@ func (p *inProcess) Prepare(ctx context.Context, c Case) (s Sample, err error) {
 	return s, err
 }
 
-// within does what f does in what is left of the limit.
+// within calls f, stops the contender when its time limit is over, and returns errLate then.
 func (p *inProcess) within(f func() error) error {
 	if p.limit > 0 {
 		begun := time.Now()
@@ -96,8 +96,8 @@ func (p *inProcess) within(f func() error) error {
 	return err
 }
 
-// warmup is the part of a turn that is not timed: the contender before has
-// filled the caches with its own.
+// warmup is the part of a turn that is not timed: the previous contender has filled the caches with
+// its own data.
 const warmup = 10
 
 func (p *inProcess) Measure(_ context.Context, d time.Duration) (s Sample, err error) {
@@ -120,7 +120,7 @@ func (p *inProcess) Release() {
 	}
 }
 
-// repeat runs until d is over, looking at the clock after every few runs.
+// repeat runs the program until d is over. It reads the clock after every few runs.
 func repeat(ctx context.Context, run func() error, d time.Duration, few int) (s Sample, err error) {
 	for begin := time.Now(); s.Calls == 0 || s.Seconds < d.Seconds(); s.Seconds = time.Since(begin).Seconds() {
 		if err := ctx.Err(); err != nil {

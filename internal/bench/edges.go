@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Edges measures what carries the messages of edges, and bare gRPC beside it.
+// Edges measures the transports of edges, and bare gRPC beside them.
 var Edges = Benchmark{
 	Name:       "edges",
 	Doc:        "an edge within a process, through shared memory, over a Unix socket, TCP and TLS: how long a round trip takes, and how much it carries; bare gRPC beside it",
@@ -19,17 +19,17 @@ var Edges = Benchmark{
 	turn:       turn{time.Second, 200 * time.Millisecond},
 }
 
-// EdgeSpec is a message, and how often it is sent.
+// EdgeSpec describes a message and how often it is sent.
 type EdgeSpec struct {
 	Bytes int `json:"bytes"`
-	// Burst is how many are sent one after another, before the last is answered; 1 is
-	// a round trip, in which the answer is as large.
+	// Burst is the number of messages sent before the last is answered; 1 is a round trip with an
+	// answer of the same size.
 	Burst int `json:"burst"`
 }
 
-// edgeQueue is how many messages may wait at least, edgeWindow how many bytes: a queue of
-// few small messages would measure how long its sender waits. Bare gRPC may have more on
-// its way.
+// edgeQueue is the least number of messages that may wait, edgeWindow the least number of bytes:
+// with a shorter queue the benchmark would measure how long the sender is blocked. Bare gRPC may
+// have more in flight.
 const (
 	edgeQueue  = 8
 	edgeWindow = 1 << 20
@@ -56,11 +56,11 @@ func edgeCases(quick bool) (out []Case) {
 	return out
 }
 
-// edgeWays are what carries.
+// edgeWays lists the transports.
 var edgeWays = []string{"channel", "memory", "unix", "tcp", "tls"}
 
-// bareWay returns what bare gRPC has for a way: what is the fastest between processes of one
-// host for memory that they share, and nothing within a process.
+// bareWay returns the transport of bare gRPC to compare with a way: for shared memory the fastest
+// one between processes of a host, and none within a process.
 func bareWay(way string) string {
 	switch way {
 	case "channel":
@@ -89,8 +89,8 @@ func edgeContenders(_ context.Context, o Options) (f field, err error) {
 	return f, nil
 }
 
-// besideBare compares every way's edge with bare gRPC. Fastest rounds count, because
-// others on the machine can only slow a round down.
+// besideBare compares every way's edge with bare gRPC. It compares the fastest rounds, because
+// other processes on the machine can only slow a round down.
 func besideBare(results []Result) string {
 	var out []string
 	for _, ours := range results {

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/mesh/selfsigned"
 )
 
-// bare is a stream of gRPC with nothing around it: bytes are copied once, out of
-// gRPC's buffers into memory of their own, as they must be by whoever keeps them.
+// bare is a gRPC stream with nothing around it. Bytes are copied once, out of gRPC's buffers, as
+// any receiver that keeps them must do.
 type bare struct {
 	spec   EdgeSpec
 	server *grpc.Server
@@ -29,7 +29,7 @@ type bare struct {
 	in     []byte
 }
 
-// raw is a codec of bytes: []byte to send, *[]byte to receive into.
+// raw is a gRPC codec that sends []byte and receives into *[]byte.
 type raw struct{}
 
 func (raw) Name() string { return "raw" }
@@ -100,7 +100,7 @@ func (b *bare) open(way string) (err error) {
 	return err
 }
 
-// reply takes what comes, and answers every burst.
+// reply receives messages and answers every burst.
 func (b *bare) reply(_ any, stream grpc.ServerStream) error {
 	back := make([]byte, b.spec.Bytes)
 	if b.spec.Burst > 1 {

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// carried is two replicas with an edge in each direction.
+// carried holds two replicas with an edge in each direction.
 type carried struct {
 	spec   EdgeSpec
 	links  [2]edge.Link
@@ -50,7 +50,7 @@ func newLinks(s EdgeSpec) *edge.Local {
 	return edge.NewLocal(2, []int{n, n})
 }
 
-// join connects two nodes, as two processes would have them.
+// join connects two nodes as if they were in two processes.
 func (c *carried) join(way string, d *rl.Device) error {
 	o := mesh.Options{NoSocket: way != "unix" && way != "memory", NoMemory: way == "unix"}
 	if way == "tls" {
@@ -83,7 +83,7 @@ func (c *carried) join(way string, d *rl.Device) error {
 	return errors.Join(errs[:]...)
 }
 
-// reply takes what comes, and answers what asks for it.
+// reply receives messages and answers those that ask for it.
 func (c *carried) reply() {
 	back := c.x
 	if c.spec.Burst > 1 {
@@ -100,7 +100,7 @@ func (c *carried) reply() {
 	}
 }
 
-// take takes a message as a program does, and reports whether it wants an answer.
+// take receives a message as a program does, and reports whether the sender waits for an answer.
 func take(ctx context.Context, l edge.Link) (last bool, err error) {
 	m, err := l.Next(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/engine"
 )
 
-// Engine compares the CPU engine with other ways to compute the same.
+// Engine compares the CPU engine with other backends on the same computations.
 var Engine = Benchmark{
 	Name:       "engine",
 	Doc:        "networks of reinforcement learning on the CPU engine, GoMLX's Go backend, XLA, torch and JAX",
@@ -67,7 +67,7 @@ func engineContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// goContenders returns those in this process, the engine first.
+// goContenders returns the contenders in this process, the engine first.
 func goContenders(ctx context.Context, o Options, absent *[]Absence) (out []Contender) {
 	if o.wants("weft") {
 		for _, path := range []string{pathLean, pathExecute, pathExec} {
@@ -102,6 +102,6 @@ func openEngine(threads int) (compute.Backend, error) {
 	return engine.New(fmt.Sprintf("threads=%d", threads))
 }
 
-// openGo opens GoMLX's Go backend one operation after another, which suits it
-// best at these sizes.
+// openGo opens GoMLX's Go backend, which runs one operation after another: that is fastest at these
+// sizes.
 func openGo(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }

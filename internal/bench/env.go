@@ -17,17 +17,17 @@ var Env = Benchmark{
 	turn:       turn{time.Second, 200 * time.Millisecond},
 }
 
-// EnvSpec is what a case's environments are called by each contender; one that
-// has no name for them has no part in the case.
+// EnvSpec holds each contender's name for the environments of a case. A contender without one has
+// no part in the case.
 type EnvSpec struct {
 	Envs      int    `json:"envs"`
-	Processes int    `json:"-"` // of the bridge; 0 leaves it to that
+	Processes int    `json:"-"` // processes of the bridge; 0 leaves the number to the bridge
 	Bridge    string `json:"-"` // through Weft's bridge
 	Native    string `json:"-"` // Weft's own
 	Gymnasium string `json:"-"`
 	EnvPool   string `json:"-"`
 
-	ID  string `json:"id"` // as a peer is told
+	ID  string `json:"id"` // for peers
 	Way string `json:"way"`
 }
 
@@ -44,7 +44,7 @@ func envCases(bool) []Case {
 	}
 }
 
-// everywhere returns an environment that all have under one name, 64 times.
+// everywhere returns a case of 64 environments that all contenders have under one name.
 func everywhere(id string) EnvSpec {
 	return EnvSpec{Envs: 64, Bridge: "gym:" + id, Native: id, Gymnasium: id, EnvPool: id}
 }
@@ -62,23 +62,23 @@ func envCase(e EnvSpec) Case {
 	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
 }
 
-// by returns the case as a peer is told of it.
+// by returns the specification of the case for a peer.
 func (e EnvSpec) by(peer, way string) (any, bool) {
 	e.ID, e.Way = map[string]string{"gymnasium": e.Gymnasium, "envpool": e.EnvPool}[peer], way
 	return e, e.ID != ""
 }
 
-// Stepper is environments of Weft, ready to be stepped.
+// Stepper steps a batch of Weft's environments.
 type Stepper interface {
-	Step() error // all of them, once
+	Step() error // steps all environments once
 	Close() error
 }
 
-// EnvFunc makes n environments of Weft by their id, which may be one that there
-// is not: ErrNoEnv.
+// EnvFunc makes n environments of Weft by their id. It returns ErrNoEnv if there is none of that
+// id.
 type EnvFunc func(id string, n int) (Stepper, error)
 
-// ErrNoEnv is that a binary does not know an environment.
+// ErrNoEnv means that this binary has no environment of an id.
 var ErrNoEnv = errors.New("no such environment")
 
 func envContenders(ctx context.Context, o Options) (field, error) {
@@ -109,11 +109,10 @@ func envContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// stepping is a stepper as a program.
+// stepping runs a Stepper as a program.
 type stepping struct{ Stepper }
 
 func (s stepping) Run() error { return s.Step() }
 
-// Close gives the environments back; one that cannot be is of no consequence to
-// what was measured.
+// Close releases the environments. It ignores errors, which do not matter to the measurement.
 func (s stepping) Close() { _ = s.Stepper.Close() }

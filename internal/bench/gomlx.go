@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/engine"
 )
 
-// The ways on which a graph reaches a backend.
+// The interfaces by which a graph is run on a backend.
 const (
 	pathLean    = "lean"    // engine.Call: inputs bound, outputs reused
 	pathExecute = "Execute" // compute.Executable.Execute on buffers
@@ -79,7 +79,7 @@ func (w Workload) compile(b compute.Backend, path string) (p program, err error)
 	return w.execute(on, inputs), nil
 }
 
-// owner is what a program gives back when it is closed.
+// owner holds what a program releases when it is closed.
 type owner struct {
 	backend compute.Backend
 	graph   *Graph
@@ -92,8 +92,8 @@ func (o owner) Close() {
 	o.backend.Finalize()
 }
 
-// lean is bound calls that take turns: one, or, if outputs become inputs, two
-// whose outputs are each other's inputs.
+// lean runs bound calls in turn: one, or, if outputs become inputs, two whose outputs are each
+// other's inputs.
 type lean struct {
 	owner
 	calls []*engine.Call

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/device"
 )
 
-// GPU compares whole training loops that are one program of a device.
+// GPU compares whole training loops that run as one device program.
 var GPU = Benchmark{
 	Name:       "gpu",
 	Doc:        "PPO on CartPole-v1 as one device program, Weft under gpu-only beside JAX as it stands and tuned",
@@ -22,10 +22,10 @@ var GPU = Benchmark{
 	precisions: true,
 }
 
-// GPUSpec is a recipe with networks of some width and, for a peer, how it is to go about it.
+// GPUSpec holds a recipe, the width of its networks and, for a peer, how to run it.
 type GPUSpec struct {
 	Recipe
-	Width int    `json:"width"` // of both hidden layers
+	Width int    `json:"width"` // units of both hidden layers
 	Way   string `json:"way"`
 }
 
@@ -34,8 +34,8 @@ func (g GPUSpec) by(_, way string) (any, bool) {
 	return g, true
 }
 
-// DeviceFunc trains the recipe with Weft as one program of the device until ctx is
-// done, and calls after every iteration.
+// DeviceFunc trains the recipe with Weft as one device program until ctx is done. It calls after at
+// the end of every iteration.
 type DeviceFunc func(ctx context.Context, g GPUSpec, device string, after func()) error
 
 func gpuCases(quick bool) (out []Case) {
@@ -48,8 +48,8 @@ func gpuCases(quick bool) (out []Case) {
 	}
 }
 
-// gpuCase returns the recipe for so many environments; its name says the width of networks that are
-// not as everywhere.
+// gpuCase returns the case of a number of environments. Its name contains the networks' width
+// unless that is the usual one.
 func gpuCase(envs, horizon, width int) Case {
 	r := Recipe{Envs: envs, Horizon: horizon, Epochs: 4, Minibatches: 4}
 	id := fmt.Sprintf("%dx%d", envs, horizon)
@@ -81,11 +81,11 @@ func gpuContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// exact is the precision of a device whose name says nothing of one.
+// exact is the precision of a device whose name contains none.
 const exact = "float32"
 
-// precisions returns the precisions to show: those asked for, or the device's own. On a GPU that is
-// two: products may round to TF32, as JAX's do.
+// precisions returns the precisions to measure: those of the options, or else the device's own. A
+// GPU has two: products may round to TF32, as JAX's do.
 func (o Options) precisions() []string {
 	_, own, named := strings.Cut(o.On, "+")
 	switch {
@@ -99,7 +99,7 @@ func (o Options) precisions() []string {
 	return []string{exact}
 }
 
-// onWith returns the device's name with a precision.
+// onWith returns the device's name with a precision added.
 func (o Options) onWith(precision string) string {
 	plain, _, _ := strings.Cut(o.On, "+")
 	if precision == exact {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gpuOffPolicy shows loops that learn from a table which is on the device as well.
+// gpuOffPolicy measures loops that learn from a table in the device's memory.
 var gpuOffPolicy = Benchmark{
 	Name:       "offpolicy",
 	Doc:        "DQN on CartPole-v1 and SAC on Pendulum-v1 as one device program, Weft under gpu-only beside JAX",
@@ -17,7 +17,7 @@ var gpuOffPolicy = Benchmark{
 	precisions: true,
 }
 
-// TableSpec is a recipe: Every steps of all environments, then as many updates.
+// TableSpec is a recipe of Every steps of all environments, followed by as many updates.
 type TableSpec struct {
 	Algorithm string `json:"algorithm"`
 	Envs      int    `json:"envs"`
@@ -56,7 +56,7 @@ func (s TableSpec) of() Case {
 	}
 }
 
-// loop returns the recipe for Weft.
+// loop returns the recipe as Weft's settings.
 func (s TableSpec) loop() LoopSpec {
 	world := map[string]string{"dqn": "CartPole-v1", "sac": "Pendulum-v1"}[s.Algorithm]
 	preset := map[string]string{"dqn": "cleanrl"}[s.Algorithm] // which is what the peers do

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gpuPolicies shows which way of sharing a loop between the CPU and a device wins
-// where (MSRL's Fig. 8).
+// gpuPolicies measures which way of dividing a loop between the CPU and a device is fastest (MSRL's
+// Fig. 8).
 var gpuPolicies = Benchmark{
 	Name:       "policies",
 	Doc:        "PPO on CartPole-v1 with a device: everything on it, environments on the CPU, acting on the CPU too; small and large networks",
@@ -20,7 +20,7 @@ var gpuPolicies = Benchmark{
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
-// gpuTag shows how Tag grows with environments and agents (MSRL's Fig. 7 and 10).
+// gpuTag measures how Tag scales with environments and agents (MSRL's Fig. 7 and 10).
 var gpuTag = Benchmark{
 	Name:       "tag",
 	Doc:        "MAPPO on Tag-v0 as one device program, as environments and agents grow; all agents learn, or taggers alone",
@@ -30,17 +30,17 @@ var gpuTag = Benchmark{
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
-// LoopSpec is a loop and its settings.
+// LoopSpec holds a loop and its settings.
 type LoopSpec struct {
 	Algorithm string
 	Env       string   // id
-	Options   []string // of the environment, key=value
-	Burn      int      // us that a step of each environment computes on the host; then Env does not matter
-	Preset    string   // of the algorithm; "" is the default
-	Set       []string // of the algorithm, key=value
+	Options   []string // options of the environment, key=value
+	Burn      int      // microseconds that each environment computes on the host in a step; replaces Env
+	Preset    string   // preset of the algorithm; "" is the default
+	Set       []string // settings of the algorithm, key=value
 }
 
-// LoopWay is how it is run.
+// LoopWay says how a loop is run.
 type LoopWay struct {
 	Name, Path string // of the contender
 	Policy     string
@@ -48,11 +48,10 @@ type LoopWay struct {
 	Pipeline   bool
 }
 
-// LoopFunc trains a loop with Weft until ctx is done, and calls after every
-// iteration.
+// LoopFunc trains a loop with Weft until ctx is done. It calls after at the end of every iteration.
 type LoopFunc func(ctx context.Context, l LoopSpec, w LoopWay, device string, after func()) error
 
-// gpuWays are in the order of what is left to the device: everything; everything, but
+// gpuWays lists the ways by how much they leave to the device: everything; everything, with
 // collecting and learning as two programs; learning and acting; learning alone.
 var gpuWays = []LoopWay{
 	{Name: "gpu-only", Path: "1 graph", Policy: "gpu-only"},
@@ -75,8 +74,8 @@ func gpuPolicyCases(quick bool) (out []Case) {
 	return append(out, gpuPolicyCase(envs[0], horizon, 50, nets[0]))
 }
 
-// gpuPolicyCase returns PPO's recipe, on CartPole or on environments of the host that each
-// compute for so many microseconds.
+// gpuPolicyCase returns PPO's recipe, on CartPole or on environments that compute on the host for
+// some microseconds a step.
 func gpuPolicyCase(n, horizon, burn int, hidden string) Case {
 	id, title := fmt.Sprintf("envs=%d", n), fmt.Sprintf("%d environments", n)
 	if burn > 0 {
@@ -92,18 +91,18 @@ func gpuPolicyCase(n, horizon, burn int, hidden string) Case {
 	}
 }
 
-// tagSize is a game and how it is collected.
+// tagSize holds the size of a game of tag and of its batches.
 type tagSize struct {
 	id                   string
 	envs, horizon, parts int
 	runners              int
-	still                bool // taggers alone learn
+	still                bool // only taggers learn
 }
 
-// tagSizes: 5 taggers and 100 runners as environments grow; 2,000 environments as
-// runners do, with all agents learning and with taggers alone, up to WarpDrive's 1,000
-// agents. The horizon of the largest is what memory allows, and minibatches grow with
-// the batch.
+// tagSizes lists games of 5 taggers and 100 runners in more and more environments, and of more and
+// more runners in 2,000 environments, with all agents learning and with taggers alone, up to
+// WarpDrive's 1,000 agents. The horizon of the largest is what memory allows, and minibatches grow
+// with the batch.
 var tagSizes = []tagSize{
 	{"all,envs=60", 60, 50, 4, 100, false},
 	{"all,envs=500", 500, 50, 4, 100, false},
@@ -141,7 +140,7 @@ func tagCases(quick bool) (out []Case) {
 	return out
 }
 
-// loopContenders returns ways of training loops with Weft.
+// loopContenders returns a contender for each way of training a loop with Weft.
 func loopContenders(ways []LoopWay) func(context.Context, Options) (field, error) {
 	return func(_ context.Context, o Options) (field, error) {
 		f := field{close: func() error { return nil }}

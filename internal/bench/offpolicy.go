@@ -9,7 +9,7 @@ import (
 )
 
 // OffPolicy compares training loops that learn from a table: one environment, and an update of a
-// batch every so many steps.
+// batch every few steps.
 var OffPolicy = Benchmark{
 	Name:       "offpolicy",
 	Doc:        "SAC and TD3 on HalfCheetah-v5, DQN on CartPole-v1: Weft beside SBX, SB3 and a torch loop",
@@ -19,7 +19,7 @@ var OffPolicy = Benchmark{
 	turn:       turn{4 * time.Second, time.Second},
 }
 
-// OffPolicySpec is a recipe for all contenders. A call takes Steps steps of the environment with
+// OffPolicySpec is the recipe of all contenders. A call takes Steps steps of the environment with
 // the updates that belong to them, after Starts steps at random.
 type OffPolicySpec struct {
 	Algorithm string `json:"algorithm"`
@@ -30,8 +30,8 @@ type OffPolicySpec struct {
 	Batch     int    `json:"batch"`
 	Buffer    int    `json:"buffer"`
 	Hidden    []int  `json:"hidden"`
-	Preset    string `json:"-"` // of Weft's algorithm, but for what is said here; "" is the default
-	Library   bool   `json:"-"` // the environment's library is a package of the peers' interpreter
+	Preset    string `json:"-"` // preset of Weft's algorithm for all other settings; "" is the default
+	Library   bool   `json:"-"` // the environment's library is installed in the peers' interpreter
 }
 
 func offPolicyCases(quick bool) []Case {
@@ -59,7 +59,7 @@ func (s OffPolicySpec) of(net string) Case {
 	}
 }
 
-// tableSettings returns what algorithms with a table have in common, for Weft.
+// tableSettings returns Weft's settings that all algorithms with a table share.
 func tableSettings(envs, every, starts, batch, buffer int, hidden []int) []string {
 	widths := make([]string, len(hidden))
 	for i, n := range hidden {

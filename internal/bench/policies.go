@@ -20,20 +20,20 @@ var Policies = Benchmark{
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
-// PolicySpec is a loop, and who takes part in its case.
+// PolicySpec holds a loop and the contenders of its case.
 type PolicySpec struct {
 	Recipe
-	Burn   int       `json:"-"` // us that a step of an environment computes; 0 is CartPole
+	Burn   int       `json:"-"` // microseconds that an environment computes in a step; 0 is CartPole
 	Hidden string    `json:"-"` // layers
 	Ways   []Way     `json:"-"`
-	Peers  bool      `json:"-"` // they train it too
-	Whole  WholeSpec `json:"-"` // whole runs instead
+	Peers  bool      `json:"-"` // peers take part
+	Whole  WholeSpec `json:"-"` // measure whole runs instead
 }
 
 // Way is a deployment.
 type Way struct {
 	Name     string // of the contender
-	Path     string // how it differs from others of the name
+	Path     string // tells it from others of the same name
 	Policy   string
 	Workers  int
 	Replicas int
@@ -41,7 +41,7 @@ type Way struct {
 	NoFuse   string
 }
 
-// PolicyFunc trains a case in one way with Weft until ctx is done, and calls after
+// PolicyFunc trains a case in one way with Weft until ctx is done. It calls after at the end of
 // every iteration.
 type PolicyFunc func(ctx context.Context, p PolicySpec, w Way, after func()) error
 
@@ -80,13 +80,13 @@ func policyCases(bool) []Case {
 	return out
 }
 
-// Two workers of one process, and two processes, both as a user would start them.
+// Two workers in one process, and two processes, both as a user would start them.
 var (
 	threads2   = Whole{"coarse", "2 threads", "--workers 2"}
 	processes2 = Whole{"coarse", "2 procs", "--processes 2"}
 )
 
-// processCase compares them, on PPO's recipe.
+// processCase compares one process with several on PPO's recipe.
 func processCase(envs int) Case {
 	args := fmt.Sprintf("ppo --policy single-learner-coarse --eval-episodes 0 --set envs=%d --set horizon=128 --set epochs=4 --set minibatches=4 --set hidden=64,64", envs)
 	return Case{
@@ -103,8 +103,9 @@ func policyCase(id, title string, envs, burn int, hidden string, epochs int, way
 	}
 }
 
-// winner returns who was fastest in a case, and everybody beside the first. Fastest rounds
-// are compared, because others on the machine can only slow a round down.
+// winner returns the fastest contender of a case, and all contenders' times relative to the first.
+// It compares the fastest rounds, because other processes on the machine can only slow a round
+// down.
 func winner(results []Result) string {
 	var first, least float64
 	name, list := "", []string{}
@@ -141,7 +142,8 @@ func policyContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// program trains a case in this way, if the case has it.
+// program returns a program that trains a case in this way, or errNoPart if the case does not have
+// it.
 func (w Way) program(train PolicyFunc) func(context.Context, Case) (program, error) {
 	return func(ctx context.Context, c Case) (program, error) {
 		p := c.Spec.(PolicySpec)

@@ -17,7 +17,7 @@ var PPO = Benchmark{
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
-// Recipe is what everybody trains: two networks of 2x64 tanh units; the rest is
+// Recipe is the training loop of all contenders: two networks of 2x64 tanh units; the rest is
 // CleanRL's recipe, without annealing.
 type Recipe struct {
 	Envs        int `json:"envs"`
@@ -26,7 +26,7 @@ type Recipe struct {
 	Minibatches int `json:"minibatches"`
 }
 
-// TrainFunc trains the recipe with Weft until ctx is done, and calls after every
+// TrainFunc trains the recipe with Weft until ctx is done. It calls after at the end of every
 // iteration.
 type TrainFunc func(ctx context.Context, r Recipe, after func()) error
 
@@ -56,8 +56,7 @@ func ppoContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// training is a run of Weft that goes on by one iteration at a time: between
-// them it waits inside of what watches it.
+// training runs Weft one iteration at a time. Between iterations the run is blocked in its watcher.
 type training struct {
 	stop          context.CancelFunc
 	turn, reached chan struct{}
@@ -80,7 +79,7 @@ func begin(ctx context.Context, train func(ctx context.Context, after func()) er
 	return t
 }
 
-// wait waits until the next turn, or the end.
+// wait blocks until the next turn, or the end.
 func (t *training) wait(ctx context.Context) {
 	select {
 	case <-t.turn:
@@ -88,7 +87,7 @@ func (t *training) wait(ctx context.Context) {
 	}
 }
 
-// Run returns one iteration.
+// Run runs one iteration.
 func (t *training) Run() error {
 	select {
 	case t.turn <- struct{}{}:
@@ -105,7 +104,7 @@ func (t *training) Run() error {
 
 var errEnded = errors.New("the training has ended")
 
-// over keeps the end for Close, which waits for it.
+// over stores the run's result for Close.
 func (t *training) over(err error) error {
 	t.ended <- err
 	if err == nil {

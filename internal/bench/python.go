@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// peerScripts are the Python contenders. Each is a process that lives as long as
-// the benchmark and works on request (peers/serve.py), so that it can take turns.
+// peerScripts holds the Python contenders. Each is a process that lives as long as the benchmark
+// and works on request (peers/serve.py), so that contenders can take turns.
 //
 //go:embed peers/*.py
 var peerScripts embed.FS
 
-// peer is a contender in Python, or several in one process.
+// peer describes a contender in Python, or several in one process.
 type peer struct {
 	name    string
 	script  string
@@ -31,13 +31,13 @@ type peer struct {
 	ways    []way
 }
 
-// way is how a peer does its work.
+// way names one of a peer's ways to do the work.
 type way struct {
 	path    string
 	threads int // 0 is its own choice
 }
 
-// startPeers starts those peers that are wanted and installed.
+// startPeers starts the peers that are wanted and installed.
 func startPeers(ctx context.Context, o Options, all []peer) (field, error) {
 	f := field{close: func() error { return nil }}
 	var wanted []peer
@@ -115,13 +115,13 @@ func unpack() (dir string, err error) {
 	return dir, nil
 }
 
-// process is a peer that is running.
+// process is a running peer.
 type process struct {
 	peer   peer
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	errors bytes.Buffer // what it says on standard error; to be read when it has ended
+	errors bytes.Buffer // its standard error; to be read when it has ended
 }
 
 func launch(ctx context.Context, interpreter, script string, p peer) (*process, error) {
@@ -143,16 +143,16 @@ func launch(ctx context.Context, interpreter, script string, p peer) (*process, 
 	return proc, nil
 }
 
-// answer is whatever a peer says.
+// answer is a peer's message.
 type answer struct {
 	Sample
 	Ready  string      `json:"ready"`  // its version, once
-	Absent string      `json:"absent"` // or what is missing
+	Absent string      `json:"absent"` // or the missing package
 	Error  string      `json:"error"`
 	Values [][]float64 `json:"values"`
 }
 
-// request is what it is asked.
+// request is a message to a peer.
 type request struct {
 	Do      string  `json:"do"`  // "prepare", "measure", "values" or "release"
 	Way     string  `json:"way"` // a process can hold one case for each
@@ -193,7 +193,7 @@ func (p *process) read(ctx context.Context) (a answer, err error) {
 	return a, nil
 }
 
-// died explains why a process does not answer, with the last thing it said.
+// died returns the error of a process that has ended, with the last line of its standard error.
 func (p *process) died(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -203,8 +203,7 @@ func (p *process) died(ctx context.Context, err error) error {
 	return fmt.Errorf("%s has ended: %w: %s", p.peer.name, err, said[strings.LastIndex(said, "\n")+1:])
 }
 
-// stop lets the process end of itself, which it does when nobody can ask any
-// more.
+// stop closes the process's input, so that it ends by itself, and waits for that.
 func (p *process) stop() error {
 	if p.cmd.ProcessState != nil {
 		return nil
@@ -216,15 +215,15 @@ func (p *process) stop() error {
 	return nil
 }
 
-// python is a peer's process as a contender.
+// python is a contender that a peer's process runs.
 type python struct {
 	*process
 	way
 	version string
 }
 
-// told is a case that each way of a peer is told of differently; ok is false for
-// one that has no part in it.
+// told is implemented by specifications that differ by the peer's way; ok is false for a way that
+// has no part in the case.
 type told interface {
 	by(peer, way string) (spec any, ok bool)
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// rate returns what a result does in a second.
+// rate returns a result's work per second.
 func rate(c Case, r Result) float64 { return c.Work / r.Median() }
 
-// failed says that a result holds no measurement.
+// failed reports whether a result holds no measurement.
 func failed(r Result) bool { return r.Err != nil || len(r.Seconds) == 0 }
 
 // ratio returns how many times as long as the first contender another takes.
@@ -24,7 +24,7 @@ func ratio(results []Result, i int) (x float64, ok bool) {
 	return results[i].Median() / results[0].Median(), true
 }
 
-// best returns the fastest contender that goes by another name than the first.
+// best returns the fastest contender that has another name than the first.
 func best(results []Result) (x Result, ok bool) {
 	for _, r := range results[min(1, len(results)):] {
 		if r.Name != results[0].Name && !failed(r) && (!ok || r.Median() < x.Median()) {
@@ -34,7 +34,7 @@ func best(results []Result) (x Result, ok bool) {
 	return x, ok
 }
 
-// Table reports to people.
+// Table writes results as a table for people.
 func Table(w io.Writer) Reporter { return &table{w: w, sum: versus} }
 
 type table struct {
@@ -86,8 +86,7 @@ func (t *table) End(all []CaseResults) {
 	}
 }
 
-// versus returns the first contender beside the best of another name, or what threads
-// bring.
+// versus compares the first contender with the best of another name, or one thread with two.
 func versus(results []Result) string {
 	text := scaling(results)
 	if other, ok := best(results); ok && text == "" && !failed(results[0]) {
@@ -103,7 +102,7 @@ func spread(r Result) string {
 	return fmt.Sprintf("±%.0f%%", 100*r.Spread())
 }
 
-// Lines reports to programs: one JSON object a line.
+// Lines writes results for programs, one JSON object a line.
 func Lines(w io.Writer) Reporter { return &lines{out: json.NewEncoder(w)} }
 
 type lines struct {
@@ -121,7 +120,7 @@ func (l *lines) Begin(b Benchmark, present []Label, absent []Absence) {
 	}{"begin", b.Name, present, absent})
 }
 
-// emit writes an event; if nobody reads any more, the run ends of itself.
+// emit writes an event. It ignores errors: if nobody reads the output, the run ends by itself.
 func (l *lines) emit(event any) { _ = l.out.Encode(event) }
 
 func (l *lines) Case(c Case, results []Result) {
@@ -158,7 +157,7 @@ func (l *lines) End(all []CaseResults) {
 	}{"done", l.name, len(all)})
 }
 
-// duration writes seconds with three digits.
+// duration formats seconds with three digits.
 func duration(s float64) string {
 	switch {
 	case s < 1e-3:
@@ -169,8 +168,7 @@ func duration(s float64) string {
 	return digits(s) + " s"
 }
 
-// digits writes a number with three digits, or more where they stand before the
-// decimal point.
+// digits formats a number with three digits, or more if they are before the decimal point.
 func digits(x float64) string {
 	if x <= 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 		return fmt.Sprint(x)

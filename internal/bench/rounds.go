@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Result is what one contender did in one case.
+// Result holds the measurements of one contender in one case.
 type Result struct {
 	Label
-	Seconds []float64 // of one call, by round
-	CPU     []float64 // seconds computed for one call, by round; none where that is not known
+	Seconds []float64 // seconds of one call, by round
+	CPU     []float64 // processor seconds of one call, by round; empty if unknown
 	Err     error
-	once    float64 // seconds of the call that made it ready
+	once    float64 // seconds of the preparing call
 }
 
-// Median returns the time of one call.
+// Median returns the median over rounds of one call's time.
 func (r Result) Median() float64 {
 	s := slices.Sorted(slices.Values(r.Seconds))
 	if len(s) == 0 {
@@ -25,7 +25,7 @@ func (r Result) Median() float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// fastest returns the time of one call in the round in which it was least.
+// fastest returns the time of one call in the fastest round.
 func fastest(r Result) float64 { return slices.Min(r.Seconds) }
 
 // Spread returns half of the distance from the fastest to the slowest round, as a
@@ -37,9 +37,8 @@ func (r Result) Spread() float64 {
 	return (slices.Max(r.Seconds) - slices.Min(r.Seconds)) / 2 / r.Median()
 }
 
-// measure lets contenders take turns at a case: round by round, every second
-// round in the opposite order, so that whatever else the machine does meets all
-// of them alike.
+// measure has contenders take turns at a case, round by round, every second round in the opposite
+// order, so that other load on the machine slows all of them alike.
 func measure(ctx context.Context, c Case, contenders []Contender, rounds int, turn time.Duration) []Result {
 	results, racing := prepare(ctx, c, contenders, time.Duration(rounds)*turn*patience)
 	for round := range rounds {
@@ -74,11 +73,11 @@ func measure(ctx context.Context, c Case, contenders []Contender, rounds int, tu
 	return slices.DeleteFunc(results, func(r Result) bool { return errors.Is(r.Err, errNoPart) })
 }
 
-// patience is how many times longer than its share a contender may take over a
-// case; one that a single run takes beyond that has made its point with it.
+// patience is how many times its share of the time a contender may take for a case. One whose
+// single run takes longer is not run again.
 const patience = 2
 
-// prepare makes a case ready everywhere, and says who takes turns at it.
+// prepare prepares a case with all contenders, and returns those that take part.
 func prepare(ctx context.Context, c Case, contenders []Contender, limit time.Duration) ([]Result, []bool) {
 	results, racing := make([]Result, len(contenders)), make([]bool, len(contenders))
 	for i, x := range contenders {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// onThreads returns the path of contenders that are told how many threads to use.
+// onThreads returns the path of contenders that run on a given number of threads.
 func onThreads(n int) string {
 	if n == 1 {
 		return "1 thread"
@@ -13,8 +13,8 @@ func onThreads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// scaling returns how much faster than on one thread contenders are on two; empty if
-// nobody was told how many to use.
+// scaling returns the speedup of contenders from one thread to two; empty if none runs on a given
+// number of threads.
 func scaling(results []Result) string {
 	var out []string
 	for _, one := range results {

@@ -14,24 +14,24 @@ import (
 // processes computed for it.
 type WholeFunc func(ctx context.Context, args []string) (WholeRun, error)
 
-// WholeRun is what was measured of a run.
+// WholeRun holds the measurements of a run.
 type WholeRun struct {
 	Steps   int64
 	Seconds float64
-	CPU     float64 // seconds of all processes, from their start to their end
+	CPU     float64 // processor seconds of all processes, from start to end
 }
 
-// WholeSpec is a case of whole runs: what they have in common, and who takes part.
+// WholeSpec is a case of whole runs: the arguments that they share, and the contenders.
 type WholeSpec struct {
 	Args string
 	Ways []Whole
 }
 
-// Whole is a way to train, by more arguments.
+// Whole is a contender's name and its further arguments.
 type Whole struct{ Name, Path, Args string }
 
-// whole is a contender of such a case. A turn is a run of about its length: how many
-// steps that is, is known from the run before. A call is a step.
+// whole is a contender of such a case. A turn is a run of about its length; the number of steps
+// follows from the previous run. A call is a step.
 type whole struct {
 	Whole
 	run   WholeFunc
@@ -41,7 +41,7 @@ type whole struct {
 
 func (w *whole) Label() Label { return Label{Name: w.Name, Path: w.Path} }
 
-// calibration is how many steps the first run has.
+// calibration is the number of steps of the first run.
 const calibration = 20_000
 
 func (w *whole) Prepare(ctx context.Context, c Case) (Sample, error) {
@@ -77,7 +77,7 @@ func (w *whole) train(ctx context.Context, steps int64) (Sample, error) {
 
 func (w *whole) Release() {}
 
-// wholes returns the contenders that are asked for.
+// wholes returns the contenders that take part.
 func wholes(o Options, ways ...Whole) (out []Contender) {
 	for _, w := range ways {
 		if o.wants(w.Name) {

@@ -9,24 +9,21 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Workload is work for a backend, in float32. Python contenders get it as JSON
-// and do the same.
+// Workload is a computation for a backend, in float32. Python contenders get it as JSON.
 type Workload struct {
 	Kind       string  `json:"kind"`                 // "mlp", "cnn" or "product"
 	Widths     []int   `json:"widths,omitempty"`     // mlp: of all layers; product: the side of its square matrices
 	Activation string  `json:"activation,omitempty"` // between layers: "tanh" or "relu"
 	Batch      int     `json:"batch,omitempty"`
 	Pass       string  `json:"pass"`    // "forward", "gradient" (of all weights) or "adam" (the same, and a step)
-	Threads    int     `json:"threads"` // 0 is as many as are best; contenders that fix them say so
+	Threads    int     `json:"threads"` // 0 leaves the number to the contender
 	Inputs     []Input `json:"inputs"`  // the batch first, then weights and biases
 
-	// Scaling is for contenders that are told how many threads to use, and for
-	// no others.
+	// Scaling restricts the workload to contenders that run on a given number of threads.
 	Scaling bool `json:"-"`
 }
 
-// on returns the workload for a contender that fixes its threads, or does not if
-// that is 0.
+// on returns the workload for a contender with a number of threads; 0 leaves it open.
 func (w Workload) on(threads int) (Workload, error) {
 	if w.Scaling != (threads > 0) {
 		return w, errNoPart
@@ -35,7 +32,7 @@ func (w Workload) on(threads int) (Workload, error) {
 	return w, nil
 }
 
-// Input is a tensor of numbers that everyone can make: see values.
+// Input is a tensor of numbers that every contender can compute: see values.
 type Input struct {
 	Dims  []int   `json:"dims"`
 	Scale float32 `json:"scale"`
@@ -67,7 +64,7 @@ func dense(widths []int) (out []Input) {
 	return out
 }
 
-// weights draws uniformly, of a variance that keeps activations as large as inputs.
+// weights returns uniform weights with the variance that keeps activations as large as inputs.
 func weights(fanIn int, dims ...int) Input {
 	return Input{dims, float32(math.Sqrt(12 / float64(fanIn)))}
 }
@@ -84,7 +81,7 @@ func (x Input) values(seed int) []float32 {
 	return out
 }
 
-// scramble returns an integer hash that NumPy can do as well.
+// scramble returns an integer hash that NumPy can compute too.
 func scramble(i, seed uint32) uint32 {
 	h := i*0x9E3779B1 + (seed+1)*0x85EBCA6B
 	h = (h ^ h>>15) * 0x2C1B3C6D
@@ -131,7 +128,7 @@ func (w Workload) args() []Input {
 	return append(args, Input{})
 }
 
-// feeds says that, but for the first, output i is input i of the next run.
+// feeds reports whether output i is input i of the next run, for all but the first.
 func (w Workload) feeds() bool { return w.Pass == "adam" }
 
 // graph returns the work as a GoMLX graph.
@@ -153,7 +150,7 @@ func (w Workload) graph(xs []*Node) []*Node {
 	return append([]*Node{loss}, grads...)
 }
 
-// forward takes the batch, and weights and biases of dense layers.
+// forward applies dense layers with these weights and biases to the batch.
 func (w Workload) forward(xs []*Node) *Node {
 	h, rest := xs[0], xs[1:]
 	for ; len(rest) > 0; rest = rest[2:] {
@@ -175,8 +172,7 @@ func (w Workload) activate(x *Node) *Node {
 	panic(fmt.Errorf("activation %q", w.Activation))
 }
 
-// adam takes weights, first moments, second moments and the clock, and returns
-// the same after a step.
+// adam returns weights, first moments, second moments and the clock after a step.
 func adam(state, grads []*Node) []*Node {
 	n := len(grads)
 	t := AddScalar(state[3*n], 1)
