@@ -8,7 +8,7 @@ import "unsafe"
 type box struct {
 	dims, dst, src []int
 	dstOff, srcOff int
-	size           int // of an element
+	size           int // bytes of an element
 }
 
 func newBox(dims, dst, src []int, size int) *box {

@@ -20,7 +20,7 @@ type Buffer struct {
 	backend *Backend
 	shape   *shapes.Shape // shared: there are many buffers of few shapes
 	data    []byte        // nil once finalised
-	raw     []byte        // what data was cut from; nil for a part of a shared allocation
+	raw     []byte        // allocation that data lies in; nil for a part of a shared allocation
 }
 
 var _ compute.Buffer = (*Buffer)(nil)

@@ -90,7 +90,7 @@ func evaluate(n *ir.Node) ([][]byte, error) {
 type lowering struct {
 	*planner
 	settings settings
-	index    int // of the cluster being lowered
+	index    int // number of the cluster being lowered
 }
 
 // lower fuses, plans and flattens a function. The body of a loop may keep its state in place.

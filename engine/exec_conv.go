@@ -19,15 +19,15 @@ import (
 type conv struct {
 	attr            ir.Conv
 	in, window, out []int // spatial sizes
-	channels        int   // of the input
+	channels        int   // channels of the input
 	perGroup        int   // channels a patch reads
-	features        int   // of the output
-	batch           int   // of the output
+	features        int   // channels of the output
+	batch           int   // images of the output
 	groups          int
 	patch           int // length of a row of patches
 	positions       int // spatial positions of the output
 	inStride        []int
-	size            int  // of an element
+	size            int  // bytes of an element
 	planes          bool // the last two spatial axes can be copied as matrices where the window is inside the image
 }
 

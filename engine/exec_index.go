@@ -16,8 +16,8 @@ type indexer struct {
 	count   int   // how many index vectors there are
 	at      *walk // where the first component of each lies
 	step    int   // from a component to the next
-	limits  []int // of each component: the last position at which the window fits
-	strides []int // of each component in the operand
+	limits  []int // by component, the last position at which the window fits
+	strides []int // by component, the stride in the operand
 	clamp   bool  // move windows inside, or else leave them out
 }
 

@@ -21,10 +21,10 @@ type frame struct {
 	arena    []byte
 	children []*frame
 	scratch  []unsafe.Pointer // one area for each worker, shared with the children
-	scrap    []byte           // what scratch points into
+	scrap    []byte           // memory that scratch points into
 	workers  *workers
 	stock    stock           // for the results of the next executions
-	fits     []*shapes.Shape // those of the last arguments
+	fits     []*shapes.Shape // shapes of the last arguments
 }
 
 func (fr *frame) at(r ref) unsafe.Pointer { return unsafe.Add(fr.mem[r.slot], r.off) }

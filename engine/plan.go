@@ -27,7 +27,7 @@ type planner struct {
 	copies  []finalCopy
 	outputs []*storage
 	kept    []bool
-	scratch []*storage // of each cluster, nil if it needs none
+	scratch []*storage // scratch memory, by cluster; nil if it needs none
 	prog    *program
 }
 

@@ -51,7 +51,7 @@ type fill struct {
 	kind fillKind
 	src  ref
 	dst  int // offset in the scratch
-	size int // of an element
+	size int // bytes of an element
 	walk *walk
 }
 

@@ -12,7 +12,7 @@ import (
 type resultPlan struct {
 	shapes []shapes.Shape
 	offset []int // in the shared allocation; -1 is apart
-	size   int   // of the shared allocation
+	size   int   // bytes of the shared allocation
 	small  int   // results in it
 }
 

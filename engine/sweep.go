@@ -47,7 +47,7 @@ type sweeper struct {
 	threads int
 	cur     *sweep
 	after   map[*cluster]bool // depend on a member of the current sweep
-	cost    int               // of the current sweep
+	cost    int               // cost of the current sweep
 }
 
 // sweeps finds them among clusters in order, and returns the clusters in an order in which each

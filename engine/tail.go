@@ -140,7 +140,7 @@ const headRows = 96
 
 // head makes the rows that a region finishes.
 type head struct {
-	width  int             // of a row
+	width  int             // elements of a row
 	before func(fr *frame) // nil if there is nothing to do
 	rows   job             // rows lo to hi
 	cost   int             // rough nanoseconds per thousand elements

@@ -21,7 +21,7 @@ type Call struct {
 	inputs  []*Buffer
 	outputs []*Buffer
 	carry   []Carry
-	pending chan error // of a run that was started; nil if none
+	pending chan error // result of the run that was started; nil if none was
 	closed  bool
 }
 

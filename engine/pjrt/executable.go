@@ -22,15 +22,15 @@ type Executable struct {
 	recorded  *ir.Module
 	names     []string
 	ins, outs []shapes.Shape
-	inParts   []shapes.Shape // what one device has of them: all, unless they are shared out
+	inParts   []shapes.Shape // shapes of one device's part of the inputs: all of them, unless they are sharded
 	outParts  []shapes.Shape
-	devices   []int // of the replicas or parts; nil if the caller chooses one device
+	devices   []int // devices of the replicas or parts; nil if the caller chooses one device
 	live      map[*ir.Node]bool
 
 	mu       sync.Mutex
 	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
 
-	packing atomic.Pointer[packing] // what was sent last
+	packing atomic.Pointer[packing] // layout of the inputs that were sent last
 }
 
 // form is what XLA wants to know of the calls of a program beforehand.

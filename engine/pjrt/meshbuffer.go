@@ -20,9 +20,9 @@ type MeshBuffer struct {
 	shape shapes.Shape
 
 	mu    sync.Mutex
-	axis  int // that parts are cut along; ir.Whole if each is all of it
+	axis  int // axis that parts are cut along; ir.Whole if each is all of it
 	parts []*Buffer
-	other []layout // that computations asked for
+	other []layout // copies in other layouts, which computations asked for
 }
 
 // layout is how a tensor lies on devices.

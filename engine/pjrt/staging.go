@@ -46,7 +46,7 @@ type slot struct {
 
 	mu   sync.Mutex
 	data []byte // nil once the memory is gone
-	busy event  // of the transfer that has it; nil when that is over
+	busy event  // transfer that uses the memory; nil when it is over
 }
 
 // take returns a slot of at least n bytes; nil if there is none.

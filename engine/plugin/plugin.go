@@ -27,7 +27,7 @@ const (
 // Plugin is a plugin that was found.
 type Plugin struct {
 	Kind      Kind
-	Path      string   // of the library
+	Path      string   // path of the library
 	Libraries []string // to be loaded before it, in any order
 	Data      string   // the folder with CUDA's tools (bin/ptxas), or empty
 }

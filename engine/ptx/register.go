@@ -46,7 +46,7 @@ type writer struct {
 
 	scopes  []map[*rows.Node][]string // the registers of what is computed, innermost last
 	carried map[int][]string          // registers of states
-	weights map[*rows.Node][]string   // of products whose matrix is held
+	weights map[*rows.Node][]string   // registers of products whose matrix is held
 	inputs  []string                  // addresses
 	outputs map[int]string            // addresses by result
 	lane    string

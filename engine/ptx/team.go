@@ -25,7 +25,7 @@ const (
 // team writes one such kernel.
 type team struct {
 	*writer
-	bands int // that a block has
+	bands int // bands of a block
 	top   int // bytes of shared memory
 	arms  int // branches that are open
 
@@ -33,12 +33,12 @@ type team struct {
 	buffers  map[*rows.Node]*matrix       // long nodes, and small ones that are multiplied
 	states   map[int]*matrix              // long states
 	products map[*rows.Node][][][4]string // by the warp's pieces and by bands
-	matrices map[*rows.Node][][2]part     // of weights that are held
-	vectors  map[*rows.Node][][2]string   // that all rows share, and are held
+	matrices map[*rows.Node][][2]part     // weights that are held
+	vectors  map[*rows.Node][][2]string   // vectors that all rows share, if they are held
 
 	thread, warp, mine string // mine is the thread's row in the block
 	begin              string // the block's first row
-	group, member      string // of a thread in a warp: lane/4 and lane%4
+	group, member      string // position of a thread in its warp: lane/4 and lane%4
 	inside             string // predicate: the thread is the one that writes what is small of its row
 
 	// Of regions: shared memory is used again once a matrix has been read for the last time, which

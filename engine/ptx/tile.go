@@ -94,8 +94,8 @@ type tiler struct {
 	region *rows.Region
 	how    Tiles
 
-	matrices map[string]matrix // of weights
-	buffers  map[form]*matrix  // of the tile
+	matrices map[string]matrix // weights
+	buffers  map[form]*matrix  // buffers of the tile
 	free     []span
 	top      int // bytes of shared memory
 	uses     map[*rows.Node]int
@@ -109,9 +109,9 @@ type tiler struct {
 	warp, thread, mine string
 	left               string // rows from the tile's first to the last
 	counting           string // predicate: the thread's row counts, and it is the one that counts it
-	group, member      string // of a thread in a warp: lane/4 and lane%4
+	group, member      string // position of a thread in its warp: lane/4 and lane%4
 	sums               []*accumulator
-	fragments          map[*rows.Node][][4]part // of operands, while a product is written
+	fragments          map[*rows.Node][][4]part // fragments of operands, while a product is written
 }
 
 // matrix lies in shared memory, row after row, each stride elements of so many bytes behind the one

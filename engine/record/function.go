@@ -22,7 +22,7 @@ type Function struct {
 	returned bool
 
 	imported map[*ir.Value]*ir.Value // values of other functions, to their stand-ins here
-	sources  []*value                // what each capture of fn stands for
+	sources  []*value                // outer value, by capture of fn
 }
 
 var _ compute.Function = (*Function)(nil)

@@ -11,7 +11,7 @@ import (
 // builder makes nodes, each one once.
 type builder struct {
 	nodes  map[string]*Node
-	assume map[*Node]bool // what holds in the arm that is being written
+	assume map[*Node]bool // conditions that hold in the arm being written
 }
 
 func (b *builder) node(n Node) *Node {

@@ -35,7 +35,7 @@ type finder struct {
 	tables map[made]*ir.Value
 	arms   map[*ir.Node]*Branch
 	region bool // not a loop but a part of a function, in which everything else is memory
-	stage  int  // of assumptions: what is written under one does not hold under another
+	stage  int  // number of the assumptions in force: code written under one does not hold under another
 	last   int  // stage
 }
 

@@ -16,14 +16,14 @@ import (
 // minibatch. What lies between is computed row by row and never needs memory of its own.
 type Region struct {
 	Rows   int
-	Inputs []*ir.Value // what is read, values of the function; nil for what only other regions read
+	Inputs []*ir.Value // values of the function that are read; nil for one that only other regions read
 	Sums   []Total
 }
 
 // Total is a sum over rows: of X, element by element, or of the products of every element of X with
 // every one of Y.
 type Total struct {
-	Value *ir.Value // that it stands for
+	Value *ir.Value // value of the function that the sum computes
 	X, Y  *Node
 }
 

@@ -10,8 +10,8 @@ import (
 // Loop is what one row does in all rounds.
 type Loop struct {
 	Rows, Trips int
-	Inputs      []*ir.Value // what is read, values of the function around the loop
-	Before      []*ir.Node  // what is computed before it, of whole tables: functions of what rounds take from them
+	Inputs      []*ir.Value // values read, of the function around the loop
+	Before      []*ir.Node  // nodes computed before the loop, of whole tables: functions of what rounds take from them
 	Results     []Result    // one for each output of the While node
 }
 
@@ -58,18 +58,18 @@ type Node struct {
 	N    int
 	Args []*Node
 
-	Map    compute.OpType // of Map, Reduce
-	Bits   []uint64       // of Const, by element
-	From   []At           // of Pick, by element
-	Groups [][]int        // of Reduce and Best: the elements of the operand that make each element
-	Least  bool           // of Best: the smallest is sought
-	Input  int            // of Load and Dot: position in Inputs
-	Place  Place          // of Load
-	Dyn    []Dyn          // of Load: what each operand adds to the place
-	Weight Weight         // of Dot
-	State  int            // of Carried: position in Results
-	Branch *Branch        // of Chosen
-	Which  int            // of Chosen: position in the branch's outcomes
+	Map    compute.OpType // operation, for Map and Reduce
+	Bits   []uint64       // bits by element, for Const
+	From   []At           // sources by element, for Pick
+	Groups [][]int        // for Reduce and Best, the elements of the operand that make each element
+	Least  bool           // for Best: seek the smallest
+	Input  int            // for Load and Dot, the position in Inputs
+	Place  Place          // for Load, the place
+	Dyn    []Dyn          // for Load, what each operand adds to the place
+	Weight Weight         // for Dot, the matrix
+	State  int            // for Carried, the position in Results
+	Branch *Branch        // for Chosen, the branch
+	Which  int            // for Chosen, the position in the branch's outcomes
 }
 
 // Op is what a node does.

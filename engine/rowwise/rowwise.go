@@ -20,7 +20,7 @@ import (
 type Crossing struct {
 	Op    compute.OpType
 	Of    []*ir.Value // its operands
-	About string      // what it does with rows
+	About string      // sentence about the operation's use of rows
 }
 
 func (c *Crossing) Error() string {
@@ -76,7 +76,7 @@ const (
 type state struct {
 	kind        kind
 	axis, inner int
-	why         *Crossing // of mixed
+	why         *Crossing // reason why a value is mixed
 }
 
 // result sees that a result of inner elements a row is row by row along its first axis.

@@ -8,7 +8,7 @@ import (
 
 // Layout is where inputs lie that come together in one tensor of 32-bit words.
 type Layout struct {
-	Input []int // those that are read, in their order
+	Input []int // inputs that are read, in their order
 	At    []int // the first word of each
 	Len   int   // words of all
 }

@@ -89,8 +89,8 @@ func symbol(name string) string { return "f_" + notSymbol.ReplaceAllString(name,
 type writer struct {
 	b       strings.Builder
 	before  strings.Builder     // helper functions
-	helpers map[string]bool     // those written
-	symbols map[*ir.Func]string // of named functions
+	helpers map[string]bool     // helpers that were written
+	symbols map[*ir.Func]string // symbols of named functions
 	indent  string
 	names   map[*ir.Value]string
 	next    int
@@ -98,7 +98,7 @@ type writer struct {
 	errs    []error
 
 	replicas int
-	split    *ir.Split         // of main's parameters and results among devices; nil on one
+	split    *ir.Split         // split of main's parameters and results among devices; nil on one
 	cuts     map[*ir.Value]int // axes of main's parameters, and of what loops make of them
 	kernels  int               // written so far
 	words    Layout

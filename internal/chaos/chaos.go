@@ -26,7 +26,7 @@ type Options struct {
 	Time    time.Duration // after which no more are injected; 0 is no limit
 	Workers int
 	PerRun  int    // faults that a run gets
-	Kinds   []Kind // of faults; all if there are none
+	Kinds   []Kind // kinds of faults; all if there are none
 	Record  int64  // bytes by which a large record is larger; 0 is 64 MiB
 	Runs    []Run  // in turn
 	// Namespaces has every process in a network namespace of its own, with TLS. This
@@ -42,7 +42,7 @@ type Options struct {
 // Run is something to train.
 type Run struct {
 	Name   string
-	Args   []string // of weft train, without its policy
+	Args   []string // arguments of weft train, without its policy
 	Policy []string // flags that distribute it
 	// Plain says that it computes what the loop as it stands computes; otherwise it is
 	// compared with the same policy within one process.

@@ -24,13 +24,13 @@ type cluster struct {
 	coordinator *slot
 	workers     []*slot
 	client      *protocol.Client
-	flags       []string // of clients
+	flags       []string // flags of clients
 	bad         func(error)
 	over        chan struct{} // closed when it is to end
 	watch       sync.WaitGroup
 
 	mu      sync.Mutex
-	files   map[string]files // of the newest process, by name
+	files   map[string]files // files of the newest process, by name
 	listen  chan struct{}    // closed, and made anew, when the coordinator says that it listens
 	heard   int              // times that it did
 	leaving map[string]bool  // workers that are about to end by themselves

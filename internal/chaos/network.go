@@ -84,7 +84,7 @@ func (s *sockets) close() error         { return nil }
 type proxies struct {
 	sockets
 	control, data []*proxy
-	ports         []string // that workers listen at
+	ports         []string // ports of the workers
 }
 
 func newProxies(workers int, dir string) (_ *proxies, err error) {

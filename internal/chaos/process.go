@@ -15,7 +15,7 @@ import (
 // files are where a process leaves what it writes. The folder for its temporary files must be empty
 // when it has ended by itself.
 type files struct {
-	name   string // of the process
+	name   string // name of the process
 	temp   string // folder
 	errors *os.File
 }
@@ -24,7 +24,7 @@ type files struct {
 type process struct {
 	*local.Process
 	files
-	err error // of its end
+	err error // result of the process
 }
 
 // starter starts processes.

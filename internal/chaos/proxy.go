@@ -19,7 +19,7 @@ type proxy struct {
 	late  time.Duration
 	open  chan struct{} // closed while bytes pass
 	conns map[*net.TCPConn]bool
-	pids  func() []int          // of workers; nil: who connects is not told apart
+	pids  func() []int          // process ids of workers; nil if callers are not told apart
 	bars  map[int]chan struct{} // by the worker that connects: closed when its bytes pass again
 }
 

@@ -48,7 +48,7 @@ type Row struct {
 	Kind      Kind    `json:"kind"`
 	Faults    int     `json:"faults"`
 	Recovered int     `json:"recovered"` // the others came just before the run's end
-	Restarts  int     `json:"restarts"`  // of those, in a new epoch
+	Restarts  int     `json:"restarts"`  // recoveries in a new epoch
 	Mean      float64 `json:"mean"`      // seconds until the run trained again
 	Worst     float64 `json:"worst"`
 	Replaced  int     `json:"replaced"` // faults that cost a worker which was replaced within the epoch

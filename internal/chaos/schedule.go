@@ -87,8 +87,8 @@ func Kinds() (out []Kind) {
 type Fault struct {
 	Kind  Kind
 	Pick  int           // decides whom it befalls
-	After time.Duration // that the cluster is left alone before
-	For   time.Duration // that it lasts
+	After time.Duration // time without a fault before it
+	For   time.Duration // duration
 }
 
 func (f Fault) String() string {
@@ -101,7 +101,7 @@ func (f Fault) String() string {
 // Schedule is a sequence of faults that a seed determines.
 type Schedule struct {
 	rng   *rand.Rand
-	kinds []Kind           // that are dealt; nil is all
+	kinds []Kind           // kinds to deal; nil is all
 	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
 }
 

@@ -14,7 +14,7 @@ import (
 // trial is a run on a cluster of its own, that is disturbed.
 type trial struct {
 	Options
-	name    string // of the run
+	name    string // name of the run
 	run     Run
 	want    *reference // nil: it is asynchronous
 	network network

@@ -83,15 +83,15 @@ func (v *view) until(ctx context.Context, holds func(r core.Run, at time.Time) b
 
 // mark is what shows that a run trains again.
 type mark struct {
-	from  time.Time // that is counted from
+	from  time.Time // beginning of the recovery
 	after time.Time // news before this do not count
 	epoch int64     // the run was in
-	anew  bool      // that epoch is lost
+	anew  bool      // the epoch is lost
 	iter  int64     // it had done
 	// spared says that only workers were hit that the run can spare: the epoch goes on,
 	// and others have their parts in the end.
 	spared bool
-	lives  int64  // that parts had had
+	lives  int64  // processes lost before, over all parts
 	owner  string // the worker that decides
 }
 

@@ -65,7 +65,7 @@ func (k Kind) untyped() string { return names[k.Class].declared }
 type Writer struct {
 	b      strings.Builder
 	counts [classes]int
-	turns  []map[string]turn // of numbers, by the blocks that are open; see Enter
+	turns  []map[string]turn // turns of numbers, by the blocks that are open; see Enter
 	depth  int
 }
 

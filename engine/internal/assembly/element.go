@@ -10,7 +10,7 @@ import (
 // operands' registers.
 type Element struct {
 	Of, To dtypes.DType
-	Kind   Kind // of Of
+	Kind   Kind // kind of Of
 	Args   []string
 }
 

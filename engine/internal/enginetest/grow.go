@@ -26,7 +26,7 @@ type grower struct {
 	inputs []shapes.Shape
 	err    error
 	kind   Kind
-	depth  int // of closures around
+	depth  int // number of closures around
 }
 
 var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0,

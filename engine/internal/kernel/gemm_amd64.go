@@ -15,7 +15,7 @@ type tile struct {
 	ldc      uintptr
 	k, rows  int
 	mask     uint32 // columns of the last panel
-	acc      uint32 // what becomes of what C holds
+	acc      uint32 // how the product is joined with C's contents
 }
 
 // Values of tile.acc: C is overwritten, the chain starts from it, or the chain is added to it when

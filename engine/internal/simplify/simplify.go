@@ -70,7 +70,7 @@ type pass struct {
 	Options
 	f       *ir.Func
 	out     []*ir.Node
-	env     map[*ir.Value]*ir.Value // what has replaced a value
+	env     map[*ir.Value]*ir.Value // replacements of values
 	seen    map[string]*ir.Node
 	uses    map[*ir.Value]int
 	ids     map[*ir.Value]int // numbers values for keys

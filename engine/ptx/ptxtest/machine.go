@@ -21,12 +21,12 @@ const lanes = 32
 // where there is none. It knows the instructions that are written here, and fails on a branch that
 // threads of a warp take differently.
 type machine struct {
-	memory  [][]byte // of each parameter
+	memory  [][]byte // contents, by parameter
 	shared  []byte
 	regs    [][lanes]uint64
-	written []bool // which registers have been written
+	written []bool // registers that have been written
 	block   int
-	thread  int // of the warp's first thread
+	thread  int // number of the warp's first thread
 	code    []instruction
 	at      int // the next instruction
 }

@@ -24,7 +24,7 @@ const (
 // started anew; files that make no sense are not taken.
 type Keys struct {
 	files Files
-	renew string // what to do when the certificate ends
+	renew string // what to do when the certificate expires
 
 	mu     sync.Mutex
 	now    *loaded

@@ -60,7 +60,7 @@ type listed struct {
 type blocked struct {
 	bytes  int64
 	refs   []ref
-	stamps [][2]uint64 // of a Stamped source; nil if they are not known
+	stamps [][2]uint64 // stamps of a Stamped source; nil if they are unknown
 }
 
 // blocksOf returns how many blocks so many bytes are.
@@ -84,7 +84,7 @@ func filesOf(arrays map[string]*blocked) map[string]int64 {
 type blockWriter struct {
 	d     *Dir
 	step  int64
-	old   map[string]*blocked // of the checkpoint before
+	old   map[string]*blocked // arrays of the previous checkpoint
 	again map[string]bool     // files whose blocks are written again
 	now   map[string]*blocked
 
@@ -92,7 +92,7 @@ type blockWriter struct {
 	file  diskFile
 	sum   hash.Hash
 	size  int64
-	fresh []*ref // of what was written, without the file's name
+	fresh []*ref // blocks that were written, without the file's name
 }
 
 // saveBlocks keeps the large arrays of f in block files, and returns f with tables in

@@ -45,7 +45,7 @@ type Dir struct {
 type verdict struct {
 	info  fs.FileInfo
 	good  bool
-	files []string // that its blocks are in
+	files []string // files that hold its blocks
 	// unsure is true of a file that could not be read, or not by this binary: it may
 	// need blocks that nothing else does.
 	unsure bool

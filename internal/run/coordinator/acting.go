@@ -36,9 +36,9 @@ type acting struct {
 	alive    atomic.Pointer[time.Time] // when the loop last ticked; nil: it has not yet
 	stale    bool                      // others do not know the present state
 	plans    map[string]*planning      // under way, or not asked for again yet, by run
-	answers  []core.Event              // of plans, that the core is still to be told
+	answers  []core.Event              // answers of the planner that the core has not been told yet
 	helpers  sync.WaitGroup            // goroutines that this term owns
-	ids      atomic.Int64              // of sessions
+	ids      atomic.Int64              // last session's number
 	records  records
 	queue    queue
 	news     news
@@ -48,9 +48,9 @@ type acting struct {
 // event is something that happened, with who wants to know what comes of it.
 type event struct {
 	core.Event
-	joins *session    // of a worker that joined
-	reply chan string // of a client's wish
-	plan  *planning   // that is made, or takes long
+	joins *session    // session of a worker that joined
+	reply chan string // answer to a client's request
+	plan  *planning   // plan that is made, or takes long
 }
 
 func newActing(c *coordinator, term Term) *acting {

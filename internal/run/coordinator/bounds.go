@@ -13,7 +13,7 @@ import (
 // Bounds are how much clients and workers may have a coordinator keep. What goes beyond them is
 // refused.
 type Bounds struct {
-	Runs       int   // that wait or are under way; 200 by default
+	Runs       int   // maximum of runs that wait or are under way; 200 by default
 	Submission int   // bytes of a run's configuration; 64 KiB
 	Waiting    int   // bytes of the configurations of all runs that wait or are under way; 8 MiB
 	Log        int64 // bytes of a run's log; 64 MiB

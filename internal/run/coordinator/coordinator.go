@@ -44,7 +44,7 @@ type Options struct {
 	Core    core.Settings
 	Tick    time.Duration // 250 ms by default
 	Silence time.Duration // after which a worker is suspected; 1 s by default
-	Brief   time.Duration // that other runs wait for the plan of one; 500 ms by default
+	Brief   time.Duration // time that other runs wait for the plan of one; 500 ms by default
 
 	Log   *slog.Logger // nil is none
 	Probe *Probe       // serves metrics and health; nil serves none

@@ -25,21 +25,21 @@ type Probe struct {
 type Figures struct {
 	Acts     bool
 	Elected  int64                 // times that it began to act
-	Status   protocol.Status       // of the term under way; empty while it stands by
+	Status   protocol.Status       // status of the term under way; empty while it stands by
 	Queued   int                   // events that wait to be decided upon
 	Longest  float64               // seconds that the slowest decision took
 	Decided  int64                 // events
 	Refused  map[string]int64      // calls, by method
 	Barred   int64                 // callers that were let in not at all, or not to do what they asked for
-	Runs     map[string]RunFigures // of runs that are not over
-	Recovery Durations             // of all runs, those that are over too
+	Runs     map[string]RunFigures // figures of runs that are not over
+	Recovery Durations             // recovery times of all runs, also of those that are over
 }
 
 // RunFigures count what happened to a run while this coordinator acted.
 type RunFigures struct {
-	Epochs    int64 // that it began
+	Epochs    int64 // epochs that it began
 	Restarts  int64 // epochs that ended before the run did
-	Rewinds   int64 // of them, those after which steps were done again
+	Rewinds   int64 // epochs in which steps were done again
 	Rewound   int64 // steps that were
 	Commits   int64
 	Committed time.Time // when a checkpoint was last committed; zero if none was

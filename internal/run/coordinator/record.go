@@ -116,7 +116,7 @@ type record struct {
 	dir  string
 	most int64 // bytes of its log; 0 is no bound
 	full bool  // the log is, and says so
-	lane lane  // of what the loop has done with the folder
+	lane lane  // queue of the loop's work on the folder
 	bad  int64 // epoch whose beginning failed; of the lane
 
 	syncing sync.Mutex // one at a time
@@ -125,15 +125,15 @@ type record struct {
 	at    epoch
 	file  *os.File       // the newest of the record; nil while it is closed
 	lines metrics.Record // while file is open
-	limit int64          // of the bytes in a file; 0 is the default
-	end   int64          // of what was written to file since it was opened
+	limit int64          // maximum of bytes in a file; 0 is the default
+	end   int64          // bytes written to file since it was opened
 	dirty bool           // lines were written and not synced
 	over  bool           // the run is: nothing is recorded before another epoch begins
 	// cutting says that another epoch is about to begin: lines are of those before.
 	cutting bool
-	kept    *part.Committed // what it says of where the run can go on, once that was written
+	kept    *part.Committed // place to go on from, as committed.json has it; nil before that was written
 
-	release func() // of the lock on it; nil while it is not held
+	release func() // releases the lock on it; nil while it is not held
 }
 
 type epoch struct {

@@ -32,11 +32,11 @@ type session struct {
 	over   chan struct{}
 	once   sync.Once
 	read   chan struct{} // closed when all that came is decided upon
-	silent bool          // of the loop
-	misses bool          // of who listens: its part last said that it hears nothing of others
-	lease  Lease         // of who renews it
+	silent bool          // for the loop alone
+	misses bool          // for the listener alone: the part last said that it hears nothing of others
+	lease  Lease         // for the goroutine that renews it
 	left   func()        // has its store not be the cluster's because of it; may be called again
-	parts  parts         // that it was given
+	parts  parts         // parts that it was given
 }
 
 // hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic

@@ -15,7 +15,7 @@ import (
 // sent again.
 type receipt struct {
 	message *protocol.Up
-	record  *record // of the message's run; nil if that is not known
+	record  *record // record of the message's run; nil if that is unknown
 }
 
 // settling limits the receipts that wait for the disk. A worker has no more messages

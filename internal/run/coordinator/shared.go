@@ -30,7 +30,7 @@ type shared struct {
 	mark    string
 	who     string        // a worker that found the mark, and where
 	writing chan struct{} // closed when the worker is done that is about to leave it; nil: none is
-	members int           // that have it
+	members int           // members that have it
 	until   time.Time     // when workers of an earlier coordinator have come back, or do not
 }
 

@@ -12,7 +12,7 @@ import (
 // embedded is the part of an embedded etcd that has its file.
 type embedded interface {
 	ForceCommit()
-	Size() int64 // of the file as of the last commit, in bytes
+	Size() int64 // bytes of the file as of the last commit
 	Defrag() error
 }
 

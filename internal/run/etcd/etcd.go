@@ -41,7 +41,7 @@ type Store struct {
 	close  func()
 	leader int64    // seconds that a leadership lasts without being renewed
 	worker int64    // the same of a worker's lease
-	warden *warden  // of an embedded one
+	warden *warden  // guard of an embedded etcd
 	server embedded // likewise
 }
 

@@ -48,8 +48,8 @@ func RoleOf(method string) (certs.Role, bool) {
 
 // Caller identifies the maker of a call.
 type Caller struct {
-	certs.Holder        // of a server without TLS, which only tests have: no name, and all roles
-	Address      string // that the call came from
+	certs.Holder        // holder of the certificate; on a server without TLS, which only tests have: no name, and all roles
+	Address      string // address that the call came from
 }
 
 // String names the caller, for logs.
@@ -85,7 +85,7 @@ func holder(info credentials.TLSInfo) certs.Holder {
 type Gate struct {
 	tls      *tls.Config
 	refusals refusals
-	count    atomic.Int64 // of refusals
+	count    atomic.Int64 // number of refusals
 
 	mu   sync.Mutex
 	open []visitor // and some that were closed since

@@ -21,7 +21,7 @@ type refusals struct {
 	mu    sync.Mutex
 	since time.Time // beginning of the window
 	said  map[string]bool
-	more  int // that were not logged in it
+	more  int // refusals in it that were not logged
 }
 
 // note logs a refusal, or counts it.

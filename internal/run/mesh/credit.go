@@ -15,7 +15,7 @@ type room struct{ edge, by, to int }
 type credits struct {
 	mu     sync.Mutex
 	rooms  []room
-	wanted []room // that senders wait for
+	wanted []room // room that senders wait for
 }
 
 // add notes a room, and reports whether the peer should hear of it at once.

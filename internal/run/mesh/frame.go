@@ -19,8 +19,8 @@ type frame struct {
 	from, to int    // replicas
 	total    uint64 // bytes of the message that the frame is part of
 	size     int    // bytes of the body
-	sum      uint32 // of the body
-	credits  []room // that go with it, whatever it is
+	sum      uint32 // checksum of the body
+	credits  []room // credits sent with the frame, of any kind
 }
 
 type kind uint8
@@ -98,7 +98,7 @@ func (f *frame) read(h []byte) {
 // frames reads frames from whatever comes.
 type frames struct {
 	from   io.Reader
-	sealed bool // what carries them has checksums of its own: bodies have none
+	sealed bool // the carrier has checksums of its own, so that bodies have none
 	head   [headerSize + mostRooms*roomSize]byte
 }
 

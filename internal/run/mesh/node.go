@@ -60,12 +60,12 @@ func (o Options) withDefaults() Options {
 type Node struct {
 	o       Options
 	address string
-	socket  string          // of processes of this host; empty is none
-	folder  *scratch.Folder // that it is in
+	socket  string          // Unix socket for processes of this host; empty is none
+	folder  *scratch.Folder // folder of the socket
 	server  *grpc.Server
 	gate    *gate.Gate
 	unwatch func() // ends the gate's watch
-	door    *door  // of the socket; nil is none
+	door    *door  // listener of the socket; nil is none
 	serving sync.WaitGroup
 
 	mu       sync.Mutex

@@ -49,7 +49,7 @@ type peer struct {
 	credits
 
 	posting sync.Mutex
-	posts   []posted // that are not on their way yet, each of another edge and sender
+	posts   []posted // posts that are not on their way yet, each of another edge and sender
 	wake    chan struct{}
 }
 
@@ -382,9 +382,9 @@ func (s *Session) read(p *peer) {
 type inbox struct {
 	largest int64 // message
 	first   frame
-	body    []byte // of the message of which a part has come; nil between messages
+	body    []byte // received part of a message; nil between messages
 	have    int
-	text    []byte // of the last frame that is no part of a message
+	text    []byte // body of the last frame that is no part of a message
 }
 
 // place returns where a frame's body goes: a part of a message to the memory that becomes its

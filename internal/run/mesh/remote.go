@@ -22,8 +22,8 @@ type remote struct {
 	in arrival
 
 	out  mem.BufferSlice
-	run  *[]byte // that small bytes are being copied to; nil is none
-	size int     // of out and run
+	run  *[]byte // buffer that small pieces are copied to; nil is none
+	size int     // bytes in out and run
 	pace
 }
 

@@ -25,7 +25,7 @@ type Group struct {
 	// Links are the replicas' of this process: what comes from others is delivered
 	// there.
 	Links  *edge.Local
-	Device *rl.Device // that tensors arrive on
+	Device *rl.Device // device that tensors arrive on
 	// Failed is called once, when the epoch cannot go on.
 	Failed func(error)
 	// Quiet, if not nil, is called with the names of the workers that have been silent for half the
@@ -44,7 +44,7 @@ type Group struct {
 type Session struct {
 	node    *Node
 	g       Group
-	ctx     context.Context // of all streams
+	ctx     context.Context // context of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
 	ways    func(*peer) ([]way, func(), error) // as reached; tests have ways of their own
@@ -56,7 +56,7 @@ type Session struct {
 	told    chan struct{} // closed when the others know of a failure
 	failing sync.Once
 	met     atomic.Bool  // all have come
-	swap    sync.RWMutex // of peers, when one comes in another's place
+	swap    sync.RWMutex // guards peers when one comes in another's place
 }
 
 var errEnded = errors.New("the session has ended")
@@ -197,7 +197,7 @@ func (s *Session) watch() {
 // hear meanwhile is held against nobody.
 type wakeful struct {
 	now, last time.Time
-	most      time.Duration // that it goes on between two looks at it
+	most      time.Duration // longest step of the clock between two looks
 }
 
 // at returns what the clock shows at a time.

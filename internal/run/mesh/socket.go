@@ -93,7 +93,7 @@ func helloOf(b []byte) (h hello, err error) {
 type door struct {
 	l    *net.UnixListener
 	mu   sync.Mutex
-	in   map[*net.UnixConn]bool // who has not been admitted yet
+	in   map[*net.UnixConn]bool // callers that have not been admitted yet
 	shut bool
 	all  sync.WaitGroup
 }

@@ -29,7 +29,7 @@ type carrier interface {
 type stream struct {
 	carrier
 	in   frames
-	head []byte // of the frame that is being sent
+	head []byte // header of the frame being sent
 }
 
 func newStream(c carrier) *stream {

@@ -23,7 +23,7 @@ const (
 // Traces list the files of a run's folder whose loss would matter.
 type Traces struct {
 	Checkpoints []string // names of files that are, or were, checkpoints
-	Lines       int      // of the record
+	Lines       int      // lines of the record
 }
 
 // None reports whether a run has left nothing: it was configured and never got to work.

@@ -42,7 +42,7 @@ type Worker struct {
 
 // Manifest lists the files of a checkpoint; committing it makes the checkpoint valid.
 type Manifest struct {
-	Epoch  int64  `json:"epoch"` // that wrote it
+	Epoch  int64  `json:"epoch"` // epoch that wrote it
 	Step   int64  `json:"step"`
 	Object string `json:"object"` // its name in the run's store
 	Size   int64  `json:"size"`
@@ -125,7 +125,7 @@ type Progress struct {
 type Traffic struct {
 	Kind     string `json:"kind"`
 	Messages int64  `json:"messages"`
-	Bytes    int64  `json:"bytes"`   // of tensors
+	Bytes    int64  `json:"bytes"`   // bytes of tensors
 	Waiting  int64  `json:"waiting"` // most messages that waited of one sender
 }
 

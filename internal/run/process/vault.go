@@ -24,7 +24,7 @@ import (
 type vault struct {
 	ctx   context.Context
 	store store.Store
-	place string // that it is in
+	place string // address of the store
 	a     part.Assignment
 	keep  int
 	// patience is how long the store may take over anything small.

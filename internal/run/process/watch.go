@@ -17,8 +17,8 @@ type watch struct {
 	to    part.Reporter
 	begun time.Time
 	from  int64                // steps done before
-	kinds map[string]string    // of edges, by their names
-	took  func() time.Duration // of the newest checkpoint
+	kinds map[string]string    // kinds of edges, by name
+	took  func() time.Duration // returns how long the newest checkpoint took
 	last  part.Progress
 }
 

@@ -31,7 +31,7 @@ type Hello struct {
 	Cores    int         `json:"cores"`
 	Memory   int64       `json:"memory"`
 	Devices  []string    `json:"devices"`
-	Doing    *core.Doing `json:"doing,omitempty"`    // what it is still at
+	Doing    *core.Doing `json:"doing,omitempty"`    // part that it still has
 	Draining bool        `json:"draining,omitempty"` // it is to leave
 	Shared   *Shared     `json:"shared,omitempty"`   // its store; nil skips the check that workers share it
 }
@@ -76,17 +76,17 @@ const (
 // Up is a message of a worker.
 type Up struct {
 	Kind     Kind           `json:"kind"`
-	Seq      int64          `json:"seq,omitempty"` // of what is to be acknowledged
+	Seq      int64          `json:"seq,omitempty"` // number of a message that is to be acknowledged
 	Run      string         `json:"run,omitempty"`
 	Epoch    int64          `json:"epoch,omitempty"`
 	Life     int64          `json:"life,omitempty"` // part.Assignment has its meaning
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
-	Quiet    []string       `json:"quiet,omitempty"`  // of a heartbeat: workers that have been silent for the part for a while
-	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines; of a part that is done, where they end
+	Quiet    []string       `json:"quiet,omitempty"`  // in a heartbeat, workers that have been silent for the part for a while
+	Offset   int64          `json:"offset,omitempty"` // position of a record's tail among the epoch's lines; their end, when a part is done
 	Text     string         `json:"text,omitempty"`   // note or error
-	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
+	User     bool           `json:"user,omitempty"`   // in an error: see core.PartFailed
 	Peer     bool           `json:"peer,omitempty"`
 	Fault    core.Fault     `json:"fault,omitzero"`
 	Tail     []byte         `json:"-"`
@@ -99,9 +99,9 @@ type Down struct {
 	Run   string `json:"run,omitempty"`
 	Epoch int64  `json:"epoch,omitempty"`
 	Life  int64  `json:"life,omitempty"`
-	Me    int    `json:"me,omitempty"`    // of an assignment
+	Me    int    `json:"me,omitempty"`    // number of the part, in an assignment
 	Text  string `json:"text,omitempty"`  // why; of an ack: why not
-	Again bool   `json:"again,omitempty"` // of a refusal: it may be different soon
+	Again bool   `json:"again,omitempty"` // in a refusal: a later attempt may succeed
 	Tail  []byte `json:"-"`
 }
 
@@ -109,7 +109,7 @@ type Down struct {
 type Submit struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
-	ID      string `json:"id"` // of this wish, which may be sent again
+	ID      string `json:"id"` // number of this request, which may be sent again
 	Config  string `json:"config"`
 	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
 	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
@@ -122,14 +122,14 @@ type Submit struct {
 type Named struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
-	Workers []string `json:"workers,omitempty"` // of a drain
-	Follow  bool     `json:"follow,omitempty"`  // of logs: until the run is over
-	Now     bool     `json:"now,omitempty"`     // of a stop: what was done since the last checkpoint is given up
+	Workers []string `json:"workers,omitempty"` // workers to drain
+	Follow  bool     `json:"follow,omitempty"`  // for logs: until the run is over
+	Now     bool     `json:"now,omitempty"`     // for a stop: give up what was done since the last checkpoint
 }
 
 // OK answers what was done.
 type OK struct {
-	Text string `json:"text,omitempty"` // what is left to do
+	Text string `json:"text,omitempty"` // instructions for what is left to do
 }
 
 // Compacted holds the sizes of a coordinator's state on disk, before and after compacting.
@@ -160,7 +160,7 @@ type Status struct {
 	Coordinator string        `json:"coordinator"` // its address
 	Workers     []core.Worker `json:"workers"`
 	Runs        []core.Run    `json:"runs"`
-	LeftOut     []string      `json:"left_out,omitempty"` // what is not planned on for now, and why
+	LeftOut     []string      `json:"left_out,omitempty"` // links and workers that no plan uses for now, and why
 }
 
 // Chunk is a piece of a log.

@@ -48,7 +48,7 @@ type Config struct {
 	// state next; nil if it never needs to before the end.
 	Until  func(steps int64) int64
 	Budget int64              // steps
-	Cut    func(rl.Cut) error // what the owner does at consistent points
+	Cut    func(rl.Cut) error // called by the owner at consistent points
 	// Around, unless nil, puts something around the link of every replica, by its
 	// number: a network's delays, say.
 	Around func(replica int, l edge.Link) edge.Link
@@ -75,7 +75,7 @@ type World struct {
 	replicas []*replica
 	owner    *replica
 	homes    map[string]int // group of each component, by name
-	members  map[string]int // that a component belongs to, in a plan over agents
+	members  map[string]int // member that a component belongs to, in a plan over agents
 
 	from    int64        // steps that the run had when it was loaded
 	idle    int64        // steps of an asynchronous run that nothing was sent for
@@ -84,10 +84,10 @@ type World struct {
 	running atomic.Int32 // programs
 	final   *rl.State
 
-	program func(until func(steps int64) int64) error // of a loop that is one device program
+	program func(until func(steps int64) int64) error // runs a loop that is one device program
 	drops   int                                       // items in flight that checkpoints cost
 
-	notes  []string      // of other processes' replicas
+	notes  []string      // notes of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
 
 	known [][]rl.Array // states of other processes' replicas, as they last told them

@@ -20,7 +20,7 @@ import (
 // assembly is a job's trainers, as its plan has them.
 type assembly struct {
 	world *replicas.World
-	specs []env.Spec // of the first environments that the algorithm makes
+	specs []env.Spec // specs of the first environments that the algorithm makes
 	exact bool       // every environment can save its state
 	why   string     // why not
 }

@@ -14,7 +14,7 @@ import (
 // Evaluation is the returns of a policy over complete episodes, in environments
 // of their own.
 type Evaluation struct {
-	Steps      int64 // of the training run when it was done
+	Steps      int64 // steps of the training run at the evaluation
 	Episodes   int
 	Unfinished int // episodes that did not end within maxEpisode steps, not counted
 	Mean, Std  float64

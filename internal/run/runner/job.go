@@ -60,7 +60,7 @@ type Job struct {
 	EvalEvery    int64 // steps between evaluations; 0: none
 	EvalEpisodes int   // episodes of one; 0: none at the end either
 
-	Part *Part // of a run that other processes take part in; nil is the whole run
+	Part *Part // this process's part of a run; nil is the whole run
 
 	Probe *Probe // looks into the run; nil for runs that are for their own sake
 
@@ -106,7 +106,7 @@ type Report struct {
 	Seconds               float64
 	Return                float64 // mean over the last episodes; NaN before the first
 	Logs                  []rl.Logged
-	Figures               []replicas.Figures // of replicas, since the run began; to be read while it is told
+	Figures               []replicas.Figures // figures of replicas since the run began; valid only during the call
 }
 
 // Result is how a run ended.
@@ -114,12 +114,12 @@ type Result struct {
 	Steps, Iter, Episodes      int64
 	Began                      int64 // steps that were done before this process took over
 	Seconds                    float64
-	StepsPerSecond             float64 // of this process's own work, if it did any
-	ReturnMean                 float64 // of the last episodes; NaN without any
-	WeightsSHA256, StateSHA256 string  // of an algorithm without parameters the first is empty
+	StepsPerSecond             float64 // rate of this process's own work, if it did any
+	ReturnMean                 float64 // mean of the last episodes; NaN without any
+	WeightsSHA256, StateSHA256 string  // hashes; the first is empty for an algorithm without parameters
 	Interrupted                bool
 	Exact                      bool               // synchronous, so that it can be repeated to the bit
-	Figures                    []replicas.Figures // of replicas; none of the plain loop
+	Figures                    []replicas.Figures // figures of replicas; none for the plain loop
 	Dropped                    int                // items in flight that saving an asynchronous run cost
 	Evaluation                 *Evaluation        // the last one
 	Player                     *Player            // acts with the weights that it ended with; nil if there is no agent for one environment

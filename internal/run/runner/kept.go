@@ -24,7 +24,7 @@ type kept struct {
 	note string // how a cluster's checkpoint was found, once it was
 
 	asked bool     // for the score of a cluster's best
-	beat  *float64 // that score, if there is one
+	beat  *float64 // score of a cluster's best checkpoint, if there is one
 }
 
 // openKept opens the checkpoints of a run's folder. Reading those of a store ends with ctx.

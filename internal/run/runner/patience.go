@@ -11,7 +11,7 @@ import (
 // patience says what takes so long while a device compiles, which nothing else of
 // the run can: its loop stands still meanwhile.
 type patience struct {
-	said map[*rl.Device]time.Duration // of the compilation under way, when it was last said
+	said map[*rl.Device]time.Duration // length of the compilation under way when it was last reported
 }
 
 // firstWord is after how long a compilation is mentioned; then it is whenever it has

@@ -20,12 +20,12 @@ type Player struct {
 	root  *rl.Scope // that the agent was built in
 	scope *rl.Scope
 	team  rl.Team
-	specs []env.Spec // of one environment, by kind of agents
+	specs []env.Spec // specs of one environment, by kind of agents
 	close func() error
 
 	mu     sync.Mutex
 	memory []rl.Tree // nil before the first action of an episode
-	first  bool      // of an episode
+	first  bool      // an episode begins
 	step   uint64
 }
 

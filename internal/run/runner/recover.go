@@ -46,7 +46,7 @@ func ParseObject(name string) (epoch, step int64, ok bool) {
 // Found is the committed checkpoint of a run's folder.
 type Found struct {
 	part.Committed
-	Note    string  // what a user should know of how it was found; "" if committed.json said so
+	Note    string  // how the checkpoint was found, for the user; "" if committed.json names it
 	Skipped []error // objects that were passed over
 }
 
@@ -159,7 +159,7 @@ func manifest(ctx context.Context, s store.Store, name string) (m part.Manifest,
 // NoCheckpoint is the error of a run that has left something and no good checkpoint to go on from.
 type NoCheckpoint struct {
 	Dir    string
-	Lines  int     // of its record
+	Lines  int     // lines of its record
 	Damage []error // checkpoints that were passed over
 }
 

@@ -34,11 +34,11 @@ func (notExact) Permanent() bool { return true }
 type Session struct {
 	Job
 	*assembly
-	scope  *rl.Scope    // of the replica that decides
+	scope  *rl.Scope    // scope of the replica that decides
 	run    *rl.Run      // likewise
 	vault  Vault        // nil: nothing is kept
 	sink   metrics.Sink // likewise
-	size   func() int64 // of the record in bytes; 0 where it is kept elsewhere
+	size   func() int64 // returns the bytes of the record; 0 if it is kept elsewhere
 	loaded bool         // from a checkpoint of the run itself
 
 	ctx       context.Context

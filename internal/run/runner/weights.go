@@ -23,7 +23,7 @@ const (
 // taken are weights that were read.
 type taken struct {
 	checkpoint.File
-	what string // which they are: best or newest
+	what string // best or newest
 	step int64
 }
 

@@ -40,7 +40,7 @@ type Store interface {
 type Address struct {
 	Host   string // with a port or without
 	Bucket string
-	Folder string // that names of objects begin with; may be empty
+	Folder string // prefix of the objects' names; may be empty
 	Secure bool   // by TLS
 }
 

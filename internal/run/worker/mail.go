@@ -13,7 +13,7 @@ import (
 // post is what all mail of a worker goes through.
 type post struct {
 	news chan struct{} // has something when there may be something to send
-	seq  atomic.Int64  // of messages, so that no two parts' have the same
+	seq  atomic.Int64  // last message's number, over all parts
 }
 
 // mail is what a part has said and nobody has acknowledged: in order, and sent again
@@ -22,7 +22,7 @@ type mail struct {
 	*post
 	mu     sync.Mutex
 	queue  []*protocol.Up
-	sent   int // of the queue, by this connection
+	sent   int // messages of the queue that this connection has sent
 	bytes  int
 	closed bool
 	waits  map[int64]chan error

@@ -20,10 +20,10 @@ type Figures struct {
 	Leaving  bool
 	Busy     bool  // it is at a part
 	Joins    int64 // times that a coordinator let it in
-	Parts    int64 // that it began
-	Failed   int64 // of them
-	Messages int   // that wait to be acknowledged by the coordinator
-	Bytes    int   // of lines among them
+	Parts    int64 // parts that it began
+	Failed   int64 // parts that failed
+	Messages int   // messages that the coordinator has not acknowledged
+	Bytes    int   // bytes of lines among them
 }
 
 // Figures returns how the worker is now.

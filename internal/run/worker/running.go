@@ -32,7 +32,7 @@ type running struct {
 	progress *part.Progress
 	quiet    []string // workers that it has heard nothing of for a while
 	changed  bool     // and no sign of life has said so yet
-	offset   int64    // of the next line of the record
+	offset   int64    // position of the next line of the record
 }
 
 func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignment, p *post) *running {

@@ -86,7 +86,7 @@ type worker struct {
 	mu      sync.Mutex
 	part    *running    // the one it is at, or was at last; nil: none
 	joined  bool        // a coordinator has welcomed it, and the connection lasts
-	mark    string      // that was last found in the store
+	mark    string      // mark that was last found in the store
 	leaving *time.Timer // ends it if it is not dismissed in time; nil: it is not to leave
 }
 

@@ -31,7 +31,7 @@ type Unfit struct {
 // Avoided says until when something is not used.
 type Avoided struct {
 	Until int64 `json:"until,omitempty"` // tick at which it may be tried again; 0: it may be used
-	Times int   `json:"times,omitempty"` // that it was found to be bad
+	Times int   `json:"times,omitempty"` // how often it was found to be bad
 }
 
 // avoidFor has something not used for some ticks: longer each time that it is bad again.

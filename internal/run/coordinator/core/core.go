@@ -9,7 +9,7 @@ type Settings struct {
 	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
 	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
-	Patience int64 `json:"patience"` // of a run that waits for workers
+	Patience int64 `json:"patience"` // for a run to wait for workers
 	Vacancy  int64 `json:"vacancy"`  // with a vacant part, while the other parts go on
 	Halt     int64 `json:"halt"`     // for a run that is to stop to come to a consistent point
 	Lived    int64 `json:"lived"`    // after which the failure of a part is not that of the one before it again
@@ -17,7 +17,7 @@ type Settings struct {
 	Avoid    int64 `json:"avoid"`    // for which no run is planned on a bad connection or worker; longer each time it is bad again
 	Doubt    int64 `json:"doubt"`    // the same, for a silent connection that no worker has tried to reopen
 	Move     int64 `json:"move"`     // for which a run that lost its workers waits for others of the same program
-	Breaks   int   `json:"breaks"`   // of a connection without a new checkpoint in between, before it is bad
+	Breaks   int   `json:"breaks"`   // breaks of a connection without a new checkpoint in between, before it is bad
 	Restarts int   `json:"restarts"` // without a new checkpoint in between
 	Keep     int   `json:"keep"`     // runs that are over and still known
 }

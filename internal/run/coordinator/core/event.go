@@ -12,7 +12,7 @@ type (
 	// Joined is a worker that has connected, for the first time or again.
 	Joined struct {
 		Worker Worker
-		Doing  *Doing // what it is at; nil is nothing
+		Doing  *Doing // part that the worker still has; nil is none
 	}
 	// Lost is a connection that is over.
 	Lost struct {

@@ -43,7 +43,7 @@ type Worker struct {
 	Draining bool     `json:"draining,omitempty"` // it is to leave: no run is planned on it
 	// Dismissed says that it was told that it may leave.
 	Dismissed bool   `json:"dismissed,omitempty"`
-	Run       string `json:"run,omitempty"` // that it has a part in
+	Run       string `json:"run,omitempty"` // run that it has a part in
 }
 
 // Phase is where a run's life stands.
@@ -68,9 +68,9 @@ func (p Phase) Over() bool { return p == Done || p == Failed || p == Stopped }
 // Run is a training run: what is kept of it.
 type Run struct {
 	Name   string `json:"name"`
-	ID     string `json:"id"` // of its submission
+	ID     string `json:"id"` // number of its submission
 	Config string `json:"config"`
-	Secret string `json:"secret,omitempty"` // that of its epochs is made of; clients are not shown it
+	Secret string `json:"secret,omitempty"` // seed of its epochs' secrets; not shown to clients
 	Phase  Phase  `json:"phase"`
 	// Why says, in a sentence, what it waits for or why it is over.
 	Why string `json:"why,omitempty"`
@@ -82,13 +82,13 @@ type Run struct {
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
 	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
-	Shards   int            `json:"shards,omitempty"` // of its last plan
+	Shards   int            `json:"shards,omitempty"` // shards of its last plan
 	Most     int            `json:"most,omitempty"`   // workers that it grows to; 0 if it does not
-	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
+	Plan     *plan.Plan     `json:"plan,omitempty"`   // plan of the epoch
 	Members  []Member       `json:"members,omitempty"`
 	Last     *part.Manifest `json:"last,omitempty"` // checkpoint that counts
 	Progress part.Progress  `json:"progress"`
-	History  []string       `json:"history,omitempty"` // what was told, the newest last
+	History  []string       `json:"history,omitempty"` // log lines of the run, the newest last
 	Told     int64          `json:"told"`              // how much that was in all
 	Resumed  bool           `json:"resumed,omitempty"` // after it was over, and not planned since
 	Halting  bool           `json:"halting,omitempty"` // it is to end at its next consistent point
@@ -114,7 +114,7 @@ type Run struct {
 type Member struct {
 	Name    string `json:"name"`
 	Session int64  `json:"session"`          // 0: the worker has not reported to a new coordinator yet
-	Holder  string `json:"holder,omitempty"` // of its certificate: no other holder may claim the part
+	Holder  string `json:"holder,omitempty"` // holder of its certificate: no other holder may claim the part
 	Life    int64  `json:"life,omitempty"`   // how many had the part in this epoch before
 	Vacant  bool   `json:"vacant,omitempty"` // no worker has it: the named one was the last
 	Ready   bool   `json:"ready,omitempty"`
@@ -147,7 +147,7 @@ type Asking struct {
 	Grow    bool     `json:"grow,omitempty"` // the run goes on meanwhile
 	// Without says of each worker that is left out why it is.
 	Without []string `json:"without,omitempty"`
-	Program string   `json:"program,omitempty"` // of all of the workers
+	Program string   `json:"program,omitempty"` // program of all workers
 }
 
 // ParseRun returns a run as it was kept, in JSON.

@@ -60,7 +60,7 @@ func laneAt(mem []byte, at int) lane {
 type writer struct {
 	lane
 	at   uint64 // bytes written
-	told uint64 // that the reader knows of
+	told uint64 // bytes that the reader knows of
 	seen uint64 // bytes that were read, as far as was looked
 }
 

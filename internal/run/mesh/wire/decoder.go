@@ -9,7 +9,7 @@ import (
 // decoder reads a message's head, and its data as the head asks for them. After an
 // error it gives zeros.
 type decoder struct {
-	head []byte // what is left of it
+	head []byte // rest of the header
 	all  []byte // the message
 	at   int    // where data follow
 	dev  *rl.Device
