@@ -81,7 +81,7 @@ func (m maker) As(name string) MakeEnv {
 type Preset struct {
 	Name  string // "default" is used when the environment is named and no preset is
 	Env   string
-	Kind  env.Kind // of environments that no preset names, instead of Env
+	Kind  env.Kind // kind of environments that no preset names, instead of Env
 	Doc   string
 	Steps int64
 	Set   []string // key=value

@@ -12,7 +12,7 @@ import (
 // device and no tensors of its caller. Train, Resume and Load give one. Its methods may be called
 // by several goroutines, one after another.
 type Agent struct {
-	Step   int64 // of the training, when the weights were saved
+	Step   int64 // training steps when the weights were saved
 	Sample bool  // act as in training instead of greedily
 
 	player *runner.Player

@@ -37,7 +37,7 @@ type Job struct {
 	Wrap      string   // wrappers around it, as in time-limit=200,frame-stack=4
 	Steps     int64    // 0: as many as the preset says
 	Seed      uint64   // 0 is a seed like any other
-	Device    string   // what computes; empty is the CPU
+	Device    string   // device that computes; empty is the CPU
 	Out       string   // run folder; empty: nothing is kept on disk
 	From      string   // run folder whose weights to start from: the best, or the newest if none was evaluated
 
@@ -68,8 +68,8 @@ type Progress struct {
 type Result struct {
 	Steps, Episodes            int64
 	Seconds                    float64
-	ReturnMean                 float64 // of the last 100 episodes; NaN without any
-	EvalReturn                 float64 // of the greedy evaluation; NaN without one
+	ReturnMean                 float64 // mean of the last 100 episodes; NaN without any
+	EvalReturn                 float64 // mean of the greedy evaluation; NaN without one
 	WeightsSHA256, StateSHA256 string  // WeightsSHA256 is empty if the algorithm has no parameters
 	Interrupted                bool    // by ctx; a run with a folder can be resumed
 	// Agent acts with the weights that the run ended with. It is nil if the algorithm offers no

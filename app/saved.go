@@ -99,7 +99,7 @@ type Trial struct {
 // Score holds the returns of a policy over complete episodes, every one in an environment of its
 // own.
 type Score struct {
-	Steps      int64 // of the training, when the weights were saved
+	Steps      int64 // training steps when the weights were saved
 	Episodes   int
 	Unfinished int // episodes that did not end, and are not counted
 	Mean, Std  float64

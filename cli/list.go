@@ -63,7 +63,7 @@ type item struct {
 	Settings []settingItem `json:"settings,omitempty"`
 	Presets  []presetItem  `json:"presets,omitempty"`
 	Spec     *envItem      `json:"spec,omitempty"`
-	Source   string        `json:"source,omitempty"`  // what computes an environment
+	Source   string        `json:"source,omitempty"`  // library or program that computes an environment
 	Missing  string        `json:"missing,omitempty"` // why it cannot be used here
 	Like     string        `json:"like,omitempty"`    // systems whose way a policy is
 	Async    string        `json:"async,omitempty"`   // whether a policy's edges may be asynchronous

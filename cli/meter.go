@@ -27,7 +27,7 @@ type meter struct {
 // reading is what had crossed at a point of a run.
 type reading struct {
 	iter            int64
-	calls           int64   // of graphs
+	calls           int64   // calls of graphs
 	messages, bytes []int64 // by edge
 }
 

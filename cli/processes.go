@@ -81,7 +81,7 @@ var launchers = map[string]launch.Launcher{
 // household is a cluster of this machine's, whose processes are started again when
 // they die, and die with this one.
 type household struct {
-	data    *scratch.Folder // of the embedded etcd
+	data    *scratch.Folder // folder of the embedded etcd
 	tls     *tls.Config     // with the certificate by which processes know each other, and nobody else
 	spec    launch.Spec
 	cluster launch.Cluster // nil before it was started

@@ -26,7 +26,7 @@ type machineOptions struct {
 	TLS       *tls.Config   // for the data plane; nil is for loopback alone
 	Store     string        // where checkpoints are kept
 	Allow     []string      // files and folders that submitted runs may name
-	Log       func(string)  // of who is refused
+	Log       func(string)  // called with every refusal
 	Connect   time.Duration // after which a worker that does not answer cannot be reached; 0 is the default
 }
 

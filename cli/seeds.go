@@ -25,7 +25,7 @@ import (
 // seedRun is one of several seeds.
 type seedRun struct {
 	r      *request.Request
-	before *request.Request // what it was, of one that goes on; nil of one that begins
+	before *request.Request // request of a run that goes on; nil of one that begins
 	dir    string
 	result runner.Result
 	err    error

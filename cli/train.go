@@ -26,7 +26,7 @@ type trainFlags struct {
 	seeds         string
 	skip          bool               // verification
 	dry           bool               // show the configuration, and start nothing
-	request.Again                    // of resume
+	request.Again                    // settings of resume
 	values        map[string]*string // flags that are settings, by key
 	elsewhere
 }

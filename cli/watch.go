@@ -34,7 +34,7 @@ type screen struct {
 	out, err io.Writer
 	r        *request.Request
 	dir      string
-	again    string // what weft resume is given to go on; empty is dir
+	again    string // argument of weft resume to go on; empty is dir
 	bar      *progress.Progress
 	shown    bool // a bar, which ends with the run's numbers
 }

@@ -23,7 +23,7 @@ func (x *X) tokens() int { return len(x.top.Edges) + 2 }
 type session struct {
 	from int // replica
 	iter int64
-	life int // which of those that were in its place
+	life int // number of the process in its place
 }
 
 // stamp notes what an asynchronous receiver must know of a message, and waits for

@@ -28,7 +28,7 @@ type copyState struct {
 	seen     int64      // version of a Copied that the others have
 	arrays   []rl.Array // of any other component, the same
 	versions int64      // published
-	last     any        // of an asynchronous Send
+	last     any        // last value of an asynchronous Send
 }
 
 // resource is a component's state on its way to its copies. Neither is set when

@@ -38,11 +38,11 @@ type Message struct {
 	// Versions are those of the copies that the value was made with, by edge; only
 	// asynchronous runs need them, and the rest of the fields.
 	Versions []int64
-	Iter     int64 // of the sender
+	Iter     int64 // iteration of the sender
 	Steps    int64 // taken for it by the sender's own environments
 
 	arrived int64 // in which order, at the receiver
-	life    int   // of its sender, likewise
+	life    int   // life of its sender, at the receiver
 }
 
 // Encoded is a Value that came from another process: what it is is known when it is

@@ -14,7 +14,7 @@ type Local struct {
 	away   []bool // replicas of other processes; nil where there are none
 	beyond Beyond
 	here   int32        // replicas of this process
-	idle   atomic.Int32 // of which so many wait
+	idle   atomic.Int32 // replicas of this process that wait
 	woken  atomic.Int64 // waits that have ended
 }
 

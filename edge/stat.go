@@ -7,7 +7,7 @@ type Stat struct {
 	Edge     string        // its name
 	Messages int64         // sent
 	Received int64         // taken
-	Bytes    int64         // of tensors sent
+	Bytes    int64         // bytes of tensors sent
 	Wait     time.Duration // for room, or for a message
 	Depth    int           // most messages that waited of one sender
 	Dropped  int64         // too old, or in flight when the run was saved

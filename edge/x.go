@@ -102,27 +102,27 @@ type X struct {
 	taken     int64     // steps of what was used before
 	arrivals  int64
 
-	limits   []*limiter    // of the stores that the replica has
-	partly   []rl.Narrower // that the replica keeps of others' environments
+	limits   []*limiter    // limiters of the stores that the replica has
+	partly   []rl.Narrower // state that the replica keeps of others' environments
 	narrowed bool          // they are at those of this iteration's sessions
 	follows  []rl.Breaker  // that are told where steps are missing
 
 	waits      atomic.Int32 // edge that the replica waits on, counted from 1; 0 is none
-	departures int          // of all replicas
-	versions   []int64      // of the copies at hand, by edge
+	departures int          // departures of all replicas
+	versions   []int64      // versions of the copies at hand, by edge
 	stats      []Stat
 }
 
 // end is what a replica knows of one edge.
 type end struct {
 	from, to int         // groups
-	waiting  [][]Message // that came early, by sender
+	waiting  [][]Message // messages that came early, by sender
 	copy     copyState
 	copies   map[rl.Component]*copyState
 	mine     [2]int // rows of the last AllGather that are the replica's own
 	rest     func() // takes what is still to come of the last Gathered
-	out      outbox // what waits for a Flush
-	in       any    // what came in a batch and was not asked for yet, an *inbox
+	out      outbox // values that wait for a Flush
+	in       any    // values that came in a batch and were not asked for yet, an *inbox
 }
 
 // Control is how many edges there are beside the topology's own, numbered after them: a runner's

@@ -14,7 +14,7 @@ import (
 // there are none to be closed; and there is only one, the caller's, as long as a
 // step is so short that others would only slow it down.
 type crew struct {
-	cost  time.Duration // of all environments' last step, one after another
+	cost  time.Duration // time of all environments' last step, one after another
 	hands int           // goroutines, if their number is fixed; 0: by cost
 }
 

@@ -11,7 +11,7 @@ import (
 // Spec describes a batch of environments, as agents of one kind see it.
 type Spec struct {
 	ID          string
-	Kind        string // of the agents, where there are several kinds
+	Kind        string // kind of the agents, if there are several kinds
 	Obs, Action rl.Space
 	State       int  // numbers in Obs.State, for centralised critics; 0 is none
 	Masked      bool // observations carry masks of the legal actions

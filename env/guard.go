@@ -13,7 +13,7 @@ type guard struct {
 	scope    *rl.Scope
 	episodes *rl.Episodes
 	kinds    []*kindGuard
-	names    []string // of the kinds, where there are several
+	names    []string // names of the kinds, if there are several
 	raw      Rewarder // nil where rewards are the task's
 	fused    bool     // a compiled part of the loop may have stepped them since
 }

@@ -56,9 +56,9 @@ func (r Row) Legal(name string) []bool {
 type table struct {
 	names []string
 	flat  []any          // slices of all environments' numbers
-	one   []shapes.Shape // of one environment
+	one   []shapes.Shape // shapes of one environment
 	size  []int          // numbers of one environment
-	masks *table         // of legal actions, beside observations; nil without
+	masks *table         // masks of legal actions, beside observations; nil without
 }
 
 func (t *table) add(name string, flat any, one shapes.Shape) {

@@ -26,7 +26,7 @@ type Graph struct {
 	Version   int        `json:"version"`
 	Name      string     `json:"name"`    // import path of the author's package
 	Train     string     `json:"train"`   // the function that was analysed
-	Pos       Pos        `json:"pos"`     // of that function
+	Pos       Pos        `json:"pos"`     // position of that function
 	Regions   []Region   `json:"regions"` // the first one is the function's body
 	Nodes     []Node     `json:"nodes"`
 	Edges     []Edge     `json:"edges"`
@@ -124,8 +124,8 @@ type Node struct {
 	// result; all, where each does all of it; or nothing special.
 	Shards string `json:"shards,omitempty"`
 	Turns  bool   `json:"turns,omitempty"`  // it can be called on a part of the rows at a time
-	Axis   Axis   `json:"axis"`             // of its result
-	Shape  string `json:"shape,omitempty"`  // of its result, where known
+	Axis   Axis   `json:"axis"`             // axis of its result
+	Shape  string `json:"shape,omitempty"`  // shape of its result, if known
 	Reads  []int  `json:"reads,omitempty"`  // resources
 	Writes []int  `json:"writes,omitempty"` // resources
 	Impl   Impl   `json:"impl,omitempty"`   // how the work is written
@@ -144,8 +144,8 @@ const (
 // Region is a list of nodes in program order.
 type Region struct {
 	ID    int    `json:"id"`
-	Node  int    `json:"node"`            // that opens it; -1 for the function's body
-	Label string `json:"label,omitempty"` // of a branch's arm: then, else, the case
+	Node  int    `json:"node"`            // node that opens it; -1 for the function's body
+	Label string `json:"label,omitempty"` // label of a branch's arm: then, else, the case
 	Nodes []int  `json:"nodes"`
 }
 
@@ -171,9 +171,9 @@ type Edge struct {
 	ID       int        `json:"id"`
 	Kind     Dependence `json:"kind"`
 	From     int        `json:"from"`
-	Part     string     `json:"part,omitempty"` // of From's result: a result, a field
+	Part     string     `json:"part,omitempty"` // part of From's result: a result, a field
 	To       int        `json:"to"`
-	Into     string     `json:"into,omitempty"` // of To's arguments
+	Into     string     `json:"into,omitempty"` // argument of To
 	Resource int        `json:"resource"`       // -1 for a value
 	// Carried is the loop whose next round sees it; -1 within one round.
 	Carried int    `json:"carried"`
@@ -205,7 +205,7 @@ type Resource struct {
 	Pos     Pos     `json:"pos"`  // where it is made
 	// Family is true when it stands for one of several alike, by member.
 	Family bool   `json:"family,omitempty"`
-	Part   string `json:"part,omitempty"`   // of a component, where it is not all of it
+	Part   string `json:"part,omitempty"`   // part of a component, if it is not all of it
 	Large  bool   `json:"large,omitempty"`  // too large to be copied into a graph for a call
 	Steady bool   `json:"steady,omitempty"` // a device writes it equally often in every iteration
 }
@@ -215,10 +215,10 @@ type Fragment struct {
 	Name      string `json:"name"`
 	Group     string `json:"group"` // environment, actor, replay or learner
 	Nodes     []int  `json:"nodes"`
-	Resources []int  `json:"resources,omitempty"` // that are at home here
+	Resources []int  `json:"resources,omitempty"` // resources that are at home here
 	Entries   []Port `json:"entries,omitempty"`
 	Exits     []Port `json:"exits,omitempty"`
-	Impls     []Impl `json:"impls,omitempty"` // that all its work has
+	Impls     []Impl `json:"impls,omitempty"` // implementations that all its work has
 }
 
 // Operator is a way to carry an edge between replicas.

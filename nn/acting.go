@@ -21,7 +21,7 @@ type ActIn struct {
 type ActOut struct {
 	Action, Raw rl.Tree
 	LogProb     rl.Tensor
-	Memory      rl.Tensor // of the next step; absent without recurrence
+	Memory      rl.Tensor // memory for the next step; absent without recurrence
 }
 
 // Decide returns the actions raw of a policy pi, with the memory that Recall returned.

@@ -15,7 +15,7 @@ type Torso struct {
 	Space  rl.Space
 	Hidden []int
 	Act    Activation // none means tanh
-	Noise  Noise      // of dense layers
+	Noise  Noise      // noise of dense layers
 }
 
 // Apply returns the features of observations x.

@@ -17,10 +17,10 @@ type Conv struct{ Channels, Kernel, Stride int }
 // CNN is layers of convolutions, then one dense layer, all with an activation.
 type CNN struct {
 	Layers []Conv
-	Units  int        // of the dense layer; 0 leaves it out and gives flat features
+	Units  int        // units of the dense layer; 0 leaves it out and gives flat features
 	Act    Activation // none means relu
 	Gain   float64    // 0 means the square root of 2
-	Noise  Noise      // of the dense layer
+	Noise  Noise      // noise of the dense layer
 }
 
 // NatureCNN is the network of Mnih et al. (2015) for stacked Atari frames.

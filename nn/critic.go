@@ -14,7 +14,7 @@ import (
 // smallest of several is less apt to overrate than one. Where actions are a single choice they give
 // the values of all of them at once.
 type Critics struct {
-	Torso  Torso // of observations, or of features of both
+	Torso  Torso // torso of observations, or of features of both
 	Action rl.Space
 	N      int
 }

@@ -12,7 +12,7 @@ import (
 // gaussian is independent normal distributions on the last axis.
 type gaussian struct {
 	mean, logStd *Node // [rows..., k]
-	dims         []int // of an action
+	dims         []int // dimensions of an action
 	dtype        dtypes.DType
 }
 
@@ -66,7 +66,7 @@ func (d *gaussian) Entropy() *Node {
 type squashed struct {
 	*gaussian
 	box          rl.Box
-	middle, half *Node           // of the bounds, to be broadcast over the rows
+	middle, half *Node           // middle and half width of the bounds, to be broadcast over the rows
 	before       map[*Node]*Node // by sample, what was squashed
 }
 

@@ -55,11 +55,11 @@ func affine(x, w, b *Node) *Node {
 // units without. With Out 0 it ends with the last hidden layer.
 type MLP struct {
 	Hidden  []int
-	Act     Activation // of the hidden layers; none means tanh
-	Gain    float64    // of the hidden layers; 0 means the square root of 2
+	Act     Activation // activation of the hidden layers; none means tanh
+	Gain    float64    // gain of the hidden layers; 0 means the square root of 2
 	Out     int
 	OutGain float64 // 0 means 1; policies start well with .01
-	Noise   Noise   // of all layers
+	Noise   Noise   // noise of all layers
 }
 
 // Apply returns the network's output for x, [..., features].

@@ -13,10 +13,10 @@ import (
 // Adam is the rule of Kingma and Ba (2015), and with Decay that of Loshchilov
 // and Hutter (2019), AdamW. Fields that are 0 have their default.
 type Adam struct {
-	Beta1 float64 // of the mean; default .9
-	Beta2 float64 // of the mean square; default .999
+	Beta1 float64 // decay of the mean; default .9
+	Beta2 float64 // decay of the mean square; default .999
 	Eps   float64 // added to the root; default 1e-8, and 1e-5 is usual for PPO
-	Decay float64 // of the weights, times the learning rate; default none
+	Decay float64 // decay of the weights, times the learning rate; default none
 }
 
 // Slots returns the running mean and mean square.
@@ -78,7 +78,7 @@ func (r SGD) Update(p, g *Node, s []*Node, lr, _ *Node) (*Node, []*Node) {
 // 2012), without correcting that it began at 0, and with Eps added outside the
 // root. Fields that are 0 have their default.
 type RMSProp struct {
-	Alpha    float64 // of the mean square; default .99
+	Alpha    float64 // decay of the mean square; default .99
 	Eps      float64 // default 1e-8
 	Momentum float64 // default none
 	Centered bool    // divide by the deviation, not by the root mean square

@@ -18,7 +18,7 @@ type Worker struct {
 	Host    string   `json:"host,omitempty"` // workers of one host share its memory
 	Cores   int      `json:"cores"`
 	Memory  int64    `json:"memory,omitempty"` // bytes; 0 is unknown
-	Devices []string `json:"devices"`          // what computes, the preferred one first
+	Devices []string `json:"devices"`          // devices that compute, the preferred one first
 }
 
 // CPU is the device that every worker of this process has.

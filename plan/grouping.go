@@ -7,7 +7,7 @@ import "github.com/weft-rl/weft/fdg"
 // Grouping is a way to take a loop apart: every fragment of the graph is in one
 // group. The projector makes a program for each group.
 type Grouping struct {
-	Name   string  `json:"name"` // of the grouping, an identifier: policies that form the same share it
+	Name   string  `json:"name"` // name of the grouping, an identifier: policies that form the same share it
 	Groups []Group `json:"groups"`
 }
 

@@ -37,7 +37,7 @@ type Plan struct {
 	// of the plain loop.
 	Async     bool `json:"async,omitempty"`
 	Staleness int  `json:"staleness,omitempty"` // versions that weights may be behind
-	Producers int  `json:"producers,omitempty"` // that a gather waits for; 0 is all
+	Producers int  `json:"producers,omitempty"` // producers that a gather waits for; 0 is all
 	Queue     int  `json:"queue,omitempty"`     // items that an edge holds before its sender waits
 	// SamplesPerInsert and Tolerance are the proportion that the owner keeps between what it
 	// samples and what it takes from others; 0 is none.
@@ -64,17 +64,17 @@ type Replica struct {
 // replicas of one. The projector makes the list of a grouping, in program order; programs
 // know an edge by its position in it.
 type Edge struct {
-	Name     string       `json:"name"` // of the variable or the resource, made unique
+	Name     string       `json:"name"` // name of the variable or the resource, made unique
 	Operator fdg.Operator `json:"operator"`
 	From     string       `json:"from"`           // group
 	To       string       `json:"to"`             // group; the same as From for a collective
-	Type     string       `json:"type,omitempty"` // of what is carried, in Go
+	Type     string       `json:"type,omitempty"` // Go type of the value
 	// Axis is the one that rows are split along: environments, rows, none; or agents, of a
 	// slice with an element for every member.
 	Axis  fdg.Axis `json:"axis"`
 	Often string   `json:"often"` // in words: iteration x t.Horizon
-	Node  int      `json:"node"`  // of the graph, whose result or write it carries
-	Pos   string   `json:"pos"`   // of that node, file:line
+	Node  int      `json:"node"`  // node of the graph whose result or write it carries
+	Pos   string   `json:"pos"`   // position of that node, file:line
 	// Given is true when the sender does not use the value afterwards: its memory
 	// passes with the message.
 	Given bool `json:"given,omitempty"`

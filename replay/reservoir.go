@@ -29,7 +29,7 @@ type Reservoir[E any] struct {
 	capacity int
 	key      rl.Key
 	count    int64   // rows given, ever
-	number   []int64 // of the row in each slot
+	number   []int64 // number of the row in each slot
 	slots    []int   // scratch of Sample
 	rows     []int64
 }

@@ -16,7 +16,7 @@ import (
 type stored struct {
 	Rings []rl.Tensor // [capacity, ...], absent where the tensor is
 	Done  rl.Tensor
-	Nodes rl.Tensor // of the tree of sums, float64; absent if sampling is uniform
+	Nodes rl.Tensor // nodes of the tree of sums, float64; absent if sampling is uniform
 	Top   rl.Tensor
 	Rank  rl.Tensor // of the priorities that a Table's rows enter with; absent without any
 }

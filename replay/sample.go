@@ -14,7 +14,7 @@ type Sample[E any] struct {
 	// Index is the rows' numbers, int64. They are never used again, so that an
 	// update of a row that was overwritten can be told from one of its successor.
 	Index rl.Tensor
-	Prob  rl.Tensor // of being drawn, float32
+	Prob  rl.Tensor // probability of being drawn, float32
 	// Discount is what a value at the end of a row is worth at its beginning: the
 	// table's discount to the power of the row's steps. Sequences have none.
 	Discount rl.Tensor

@@ -31,7 +31,7 @@ type Table[E any] struct {
 	store[E]
 	name   string
 	roles  []role
-	powers []float32 // of the discount
+	powers []float32 // powers of the discount
 
 	sampledRows int64
 	inParts     bool // an insert has the rows of any number of parts of the environments
@@ -40,7 +40,7 @@ type Table[E any] struct {
 // Options are how a table samples.
 type Options struct {
 	NStep    int     // steps of a row; 0 and 1 are one
-	Discount float64 // of a reward one step later
+	Discount float64 // discount of a reward one step later
 	// Sequence is a number of steps that every row of a sample has, [rows, time,
 	// ...], for recurrent networks; 0 is none. Sample.Valid says where they end.
 	Sequence int

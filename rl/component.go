@@ -77,8 +77,8 @@ type State struct {
 
 type stateSet struct {
 	dev      *Device
-	storage  *Storage // of rings that are loaded
-	envs     []Span   // that whoever loads the state owns
+	storage  *Storage // storage of rings that are loaded
+	envs     []Span   // environments of the replica that loads the state
 	arrays   map[string]Array
 	err      error
 	restarts bool

@@ -23,7 +23,7 @@ type Device struct {
 
 	together together // nil but for loops that are compared with programs
 
-	calls atomic.Int64 // of compiled graphs
+	calls atomic.Int64 // calls of compiled graphs
 
 	mu  sync.Mutex
 	ops map[string][]*program

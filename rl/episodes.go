@@ -22,9 +22,9 @@ const episodeWindow = 100
 // Episodes follows the episodes of a scope's environments. Its state is part of
 // the run's, so that a resumed run reports what an unbroken one would.
 type Episodes struct {
-	returns []float64 // of the episodes under way, by environment
+	returns []float64 // returns of the episodes under way, by environment
 	lengths []int64
-	names   []string    // of the kinds of agents, where there are several
+	names   []string    // names of the kinds of agents, if there are several
 	kinds   [][]float64 // their parts of returns
 	count   int64
 	window  []Episode // the last episodeWindow, oldest first

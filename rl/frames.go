@@ -42,7 +42,7 @@ type Frames struct {
 	storage *Storage
 	name    string       // in states
 	envs    int          // rows that are put at once
-	row     shapes.Shape // of a ring
+	row     shapes.Shape // shape of a ring's row
 	n       int          // frames of a row
 	size    int          // bytes of a frame
 	inner   int          // bytes of a frame that lie together in a row

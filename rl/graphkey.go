@@ -15,7 +15,7 @@ import (
 type graphKey struct {
 	w    [4]*graph.Node
 	row  *graph.Node // global index of row 0
-	path *keyPath    // of a loop's draws, where they may be made ahead
+	path *keyPath    // path of a loop's draws, if they may be made ahead
 }
 
 func newGraphKey(words *graph.Node) graphKey {

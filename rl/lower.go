@@ -52,7 +52,7 @@ type Lowering struct {
 	scope *Scope
 	run   *Run
 
-	state  []Carried // of all components, then the log's and the failure
+	state  []Carried // state of all components, followed by the log's and the failure
 	iter   *graph.Node
 	at     *graph.Node // iteration of the chunk
 	chunk  int         // the most iterations that a call makes
@@ -72,10 +72,10 @@ type Lowering struct {
 	rawLogs []spanLog
 	logged  Tensor // then, how often something was
 	streams []*Stream
-	rounds  Tensor // of the last loop
+	rounds  Tensor // rounds of the last loop
 	failed  Tensor // 0, or the number of the first check that failed, from 1
 	checks  []*Failure
-	health  []*Stream // what FiniteStep put aside, by check
+	health  []*Stream // values that FiniteStep put aside, by check
 	steps   int       // environment steps of an iteration
 
 	moves *Stream // ends and rewards of every step
@@ -328,7 +328,7 @@ func (l *Lowering) fail(n int, ok *graph.Node) {
 type Moved struct {
 	Episodes    *Episodes
 	First, Envs int      // the global index of the first, and how many the run has
-	Kinds       []string // of agents, where there are several
+	Kinds       []string // kinds of agents, if there are several
 	Reward      []Tensor // by kind, [env] or [env, agent]
 	Over        Tensor
 }

@@ -33,7 +33,7 @@ type keyFold struct {
 	count  *Counter    // or a counter that was from at the beginning of a round, and some more since
 	from   *graph.Node
 	more   int64
-	each   int64 // what a round adds to it
+	each   int64 // amount that a round adds to the counter
 }
 
 func (p *keyPath) fold(f keyFold) *keyPath {
@@ -61,14 +61,14 @@ func pathOf(k Key) *keyPath {
 // frame is a loop under construction, as far as draws go.
 type frame struct {
 	n     int
-	round Int // that is being built
+	round Int // round that is being built
 	// asked are the draws of one round, in order; they are known after the first
 	// rehearsal, and made before the loop is built.
 	asked []asked
 	made  []*graph.Node
 	state frameState
 	next  int
-	entry []*graph.Node // what a round begins with
+	entry []*graph.Node // values at the beginning of a round
 }
 
 type frameState int

@@ -146,7 +146,7 @@ func (a *Actor) Values(in ActIn) rl.Tensor { return a.value.Call(rl.Key{}, in) }
 // Learner improves the weights.
 type Learner struct {
 	Config
-	norm      *rl.Stats // of observations; nil without normalisation
+	norm      *rl.Stats // statistics of observations; nil without normalisation
 	opt       *rl.Opt
 	loss      *rl.Loss[Sample, Metrics]
 	explained *rl.Func[Explained, rl.Tensor]
@@ -308,8 +308,8 @@ type net struct {
 	Config
 	nn.ActorCritic
 	params *rl.Params
-	space  rl.Space  // of observations
-	norm   *rl.Stats // of them; nil without normalisation
+	space  rl.Space  // space of observations
+	norm   *rl.Stats // statistics of observations; nil without normalisation
 }
 
 // seen returns observations as the networks see them.

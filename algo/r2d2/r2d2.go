@@ -23,7 +23,7 @@ import (
 type Trainer struct {
 	Config
 	Env     env.Batch
-	Memory  *rl.Slots[rl.Tensor] // of the actor, by environment
+	Memory  *rl.Slots[rl.Tensor] // memory of the actor, by environment
 	Replay  *replay.Sequences[Step]
 	Actor   *Actor
 	Learner *Learner

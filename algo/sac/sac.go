@@ -95,12 +95,12 @@ func (a *Actor) Act(k rl.Key, in ActIn) rl.Tree { return a.act.Call(k, in) }
 // Learner improves the weights.
 type Learner struct {
 	Config
-	fast, slow               *rl.Params // of critics
+	fast, slow               *rl.Params // parameters of the critics
 	judge                    *rl.Loss[replay.Sample[Transition], Judged]
 	improve                  *rl.Loss[rl.Obs, Improved]
 	warm                     *rl.Loss[rl.Tensor, rl.Tensor]
 	critics, policy, tempers *rl.Opt
-	norm                     *rl.Stats // of observations; nil without normalisation
+	norm                     *rl.Stats // statistics of observations; nil without normalisation
 	features                 *rl.Func[rl.Obs, rl.Tensor]
 }
 
@@ -233,8 +233,8 @@ type net struct {
 	pi, fast, slow, alpha *rl.Params
 	entropy               float64   // its target
 	choices               bool      // actions are single choices
-	space                 rl.Space  // of observations
-	norm                  *rl.Stats // of observations; nil without normalisation
+	space                 rl.Space  // space of observations
+	norm                  *rl.Stats // statistics of observations; nil without normalisation
 }
 
 // target sets what entropy the policy is to keep.

@@ -93,7 +93,7 @@ type Learner struct {
 	judge            *rl.Loss[replay.Sample[Transition], Judged]
 	improve          *rl.Loss[rl.Obs, rl.Tensor]
 	critics, policy  *rl.Opt
-	norm             *rl.Stats // of observations; nil without normalisation
+	norm             *rl.Stats // statistics of observations; nil without normalisation
 	features         *rl.Func[rl.Obs, rl.Tensor]
 }
 
@@ -220,8 +220,8 @@ type net struct {
 	head             nn.Head
 	critics          nn.Critics
 	weights, targets networks
-	space            rl.Space  // of observations
-	norm             *rl.Stats // of observations; nil without normalisation
+	space            rl.Space  // space of observations
+	norm             *rl.Stats // statistics of observations; nil without normalisation
 }
 
 func newNet(s *rl.Scope, c *Config, spec env.Spec) (*net, error) {

@@ -17,7 +17,7 @@ import (
 type table struct {
 	names []string
 	rows  int
-	sums  [][]uint64 // of each tensor, by row
+	sums  [][]uint64 // checksums of each tensor, by row
 }
 
 func tableOf[T any](v T) table {
@@ -93,7 +93,7 @@ func (t table) same(u table) error {
 type moment struct {
 	obs, final, act table
 	reward          table
-	first           []bool // of obs
+	first           []bool // first steps among obs
 	terminated      []bool
 	truncated       []bool
 	over            []bool
@@ -126,7 +126,7 @@ func (m moment) both(i int) bool {
 type trace struct {
 	specs []env.Spec
 	start table
-	first []bool // of start
+	first []bool // first steps among start
 	steps []moment
 }
 

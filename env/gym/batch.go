@@ -14,7 +14,7 @@ import (
 // the beginning; their workers are started when they are first looked at, since
 // some who have a batch never do: a learner, and whoever plans a run.
 type batch struct {
-	spec    env.Spec // what all kinds of agents share
+	spec    env.Spec // spec that all kinds of agents share
 	specs   []env.Spec
 	kinds   []kind
 	scope   *rl.Scope
@@ -24,7 +24,7 @@ type batch struct {
 	key     rl.Key
 
 	spawner *spawner
-	file    *os.File // of the shared memory
+	file    *os.File // file of the shared memory
 	memory  []byte
 	layout  *layout
 	workers []*worker
@@ -32,9 +32,9 @@ type batch struct {
 
 	lives    []int64 // by environment: how often it was begun anew
 	restarts []int64 // by environment: how often because its worker failed
-	rate     float64 // of pictures
+	rate     float64 // pictures a second
 	film     film
-	limit    int // of episodes, where it is not the environments' own; 0 is none
+	limit    int // maximum length of episodes, if it is not the environments' own; 0 is none
 	last     []rl.Obs
 	over     []bool
 	begun    bool

@@ -9,7 +9,7 @@ import (
 // film is who wants to see pictures of which environment.
 type film struct {
 	worker *worker // nil without a film
-	row    int     // of the worker
+	row    int     // row of the worker
 	take   func(image.Image)
 }
 

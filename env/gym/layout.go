@@ -14,7 +14,7 @@ import (
 type array struct {
 	Name   string       `json:"name"`
 	Type   string       `json:"dtype"`
-	Shape  []int        `json:"shape"` // of a row
+	Shape  []int        `json:"shape"` // shape of a row
 	Offset int          `json:"offset"`
 	dtype  dtypes.DType // nothing workers need to know
 	size   int          // bytes of a row

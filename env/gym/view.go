@@ -14,7 +14,7 @@ import (
 
 // view is an array of shared memory as Go sees it.
 type view struct {
-	name  string // of the leaf
+	name  string // name of the leaf
 	bytes []byte
 	flat  any // the same as a slice of its type
 	shape shapes.Shape

@@ -40,7 +40,7 @@ func boot() (code string, modules map[string]string, err error) {
 // for one goroutine.
 type worker struct {
 	index       int
-	first, rows int // of the batch
+	first, rows int // rows of the batch
 	global      int // index of its first environment
 	timeout     time.Duration
 

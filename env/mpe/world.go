@@ -19,8 +19,8 @@ type world struct {
 type body struct {
 	size     float64
 	collides bool
-	accel    float64 // of agents: force of a full action
-	speed    float64 // of agents: most that it moves; 0 is no bound
+	accel    float64 // force of an agent's full action
+	speed    float64 // maximum speed of an agent; 0 is no bound
 }
 
 const (

@@ -23,7 +23,7 @@ type Batch struct {
 	scope *rl.Scope
 	key   rl.Key
 	sims  *mj.Sims
-	state []float64 // of all simulations, in the library's memory
+	state []float64 // state of all simulations, in the library's memory
 	rows  []sim
 	width int
 

@@ -52,7 +52,7 @@ type film struct {
 	take   func(image.Image)
 	sims   *mj.Sims
 	state  []float64
-	places []float64 // of geoms
+	places []float64 // positions of geoms
 	turns  []float64
 	follow []float64 // places of bodies, of which the first is the world
 	geoms  []mj.Geom

@@ -19,7 +19,7 @@ type task struct {
 
 	obs   []piece
 	start func(s *sim, d *draws) // moves a simulation from the model's defaults to a first state
-	place func(s *sim) float64   // what forward means; nil where nothing moves
+	place func(s *sim) float64   // position along the way forward; nil where nothing moves
 	parts []string               // names of the reward's parts, as Gymnasium's info has them
 	score func(s *sim, parts []float64) (reward float64, terminated bool)
 }
@@ -46,13 +46,13 @@ type sim struct {
 	qpos, qvel, ctrl []float64
 	derived          [fields][]float64
 	bodies           [][]float64 // places of the task's bodies
-	mass             []float64   // of all bodies
+	mass             []float64   // masses of all bodies
 	weight           float64     // their sum
 	dt               float64     // seconds of a step
 
 	action  []float32
 	x, last float64    // place now and before the step
-	scratch [3]float64 // of a piece that is computed
+	scratch [3]float64 // result of the piece being computed
 }
 
 // piece is a part of an observation.

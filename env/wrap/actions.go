@@ -29,7 +29,7 @@ func ClipAction() Wrapper {
 type actions struct {
 	plain
 	to     change
-	spaces []rl.SpaceLeaf // of the environment
+	spaces []rl.SpaceLeaf // spaces of the environment
 }
 
 // change is how numbers are changed.

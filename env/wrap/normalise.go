@@ -101,7 +101,7 @@ type normalised struct {
 	plain
 	clip   float64
 	agents int
-	names  []string // of the leaves
+	names  []string // names of the leaves
 	size   int      // numbers of an observation
 }
 

@@ -11,7 +11,7 @@ import (
 // kind is a wrapper as it is named in a configuration.
 type kind struct {
 	name  string
-	value string // what its value is; empty: it has none
+	value string // description of its value; empty if it has none
 	none  string // the value it has if none is given; empty: one must be
 	doc   string
 	make  func(value string) (Wrapper, error)

@@ -27,7 +27,7 @@ func Record(file string) Wrapper {
 
 // place is where recorders write.
 type place struct {
-	dir      string // of files that are not named with a full path
+	dir      string // folder of files that are not named with a full path
 	confined bool   // everything is in dir
 }
 
@@ -63,7 +63,7 @@ func in(dir, file string, spec env.Spec) string {
 // Episode is what Record writes of one.
 type Episode struct {
 	Env    int      `json:"env"`   // global index
-	Steps  int64    `json:"steps"` // of all environments, when it ended
+	Steps  int64    `json:"steps"` // steps of all environments when it ended
 	Length int      `json:"length"`
 	Agents []Played `json:"agents"` // by kind
 }
@@ -77,7 +77,7 @@ type Played struct {
 	Obs        []map[string][]float64 `json:"obs"`
 	Action     []map[string][]float64 `json:"action"`
 	Reward     [][]float64            `json:"reward"`
-	Terminated []bool                 `json:"terminated"` // of each agent, at the end
+	Terminated []bool                 `json:"terminated"` // termination of each agent, at the end
 	Truncated  []bool                 `json:"truncated"`
 }
 
@@ -89,7 +89,7 @@ type recorder struct {
 	path   string
 	file   *os.File
 	loaded bool
-	steps  int64      // of all environments
+	steps  int64      // steps of all environments
 	under  []*Episode // under way, by environment
 }
 

@@ -13,12 +13,12 @@ import (
 // Wrapper is one thing to put around environments.
 type Wrapper struct {
 	text  string                                                        // as Parse reads it
-	limit *int                                                          // of TimeLimit
-	rule  func(spec env.Spec) (rule, error)                             // of wrappers that are graph code
-	watch func(s *rl.Scope, g env.Groups, at place) (env.Groups, error) // of recorders
+	limit *int                                                          // limit of TimeLimit
+	rule  func(spec env.Spec) (rule, error)                             // rule of wrappers that are graph code
+	watch func(s *rl.Scope, g env.Groups, at place) (env.Groups, error) // constructor of recorders
 	// confined recorders write into the run's folder and nowhere else, whatever links are there.
 	confined bool
-	draws    bool // of those that need pictures
+	draws    bool // needs pictures
 }
 
 func (w Wrapper) String() string { return w.text }

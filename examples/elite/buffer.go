@@ -24,7 +24,7 @@ type Buffer[E any] struct {
 	limit    int
 	like     E          // an element without its tensors
 	rings    []*rl.Ring // one for each tensor; nil where it is absent
-	episodes []episode  // those that are kept, then that of each environment
+	episodes []episode  // episodes that are kept, followed by that of each environment
 }
 
 // episode is a region of the rings, and what is in it.

@@ -46,8 +46,8 @@ type Short struct {
 // Ways are runs of a few iterations that together execute every branch of a loop.
 type Ways struct {
 	Env  string
-	Set  Settings   // of every run
-	Each []Settings // of one run each
+	Set  Settings   // settings of every run
+	Each []Settings // settings of one run each
 	// Unfused is true if no part of the generated programs runs as one graph.
 	Unfused bool
 }

@@ -41,12 +41,12 @@ import (
 type Field struct {
 	Key     string   // dotted name, such as "net.hidden"
 	Kind    string   // such as "int", "duration" or "float64 list"
-	Unit    string   // what a number counts; may be empty
+	Unit    string   // unit of a number; may be empty
 	Default string   // as the tag writes it
 	Range   string   // as the tag writes it; may be empty
 	OneOf   []string // the values allowed; empty where any is
-	Doc     string   // what the setting is for
-	Names   string   // what of the machine it names: a program, a file or a folder; empty is nothing
+	Doc     string   // help text
+	Names   string   // kind of what the value names on the machine: a program, a file or a folder; empty is nothing
 	Value   string   // the present value, as Set would read it
 }
 

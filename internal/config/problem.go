@@ -10,7 +10,7 @@ import (
 type Problem struct {
 	Source string // where it was given, such as "--set" or "run.yaml:7"; may be empty
 	Key    string // the setting as it was named; empty where none is at fault alone
-	Err    error  // what is wrong, naming the setting
+	Err    error  // problem, naming the setting
 }
 
 // Error gives the source and what is wrong, in one line.

@@ -12,7 +12,7 @@ type setting struct {
 	Field        // without Value
 	index  []int // where it is, for FieldByIndex
 	typ    reflect.Type
-	kind   kind // of the value, or of each item of a list
+	kind   kind // kind of the value, or of each item of a list
 	list   bool
 	bounds *interval // nil where any value will do
 }

@@ -20,10 +20,10 @@ const Default = "cpu"
 // kind is a kind of device.
 type kind struct {
 	name, doc string
-	many      bool           // of which there may be several, numbered: name:0
+	many      bool           // there may be several, numbered: name:0
 	rounds    []ir.Precision // how its products may round their operands: name+tf32
 	open      func(place) (compute.Backend, error)
-	list      func() ([]Info, error) // of what needs a look at the machine
+	list      func() ([]Info, error) // lists devices that need a look at the machine
 }
 
 // place is a device among those of its kind, or several with numbers in a row.

@@ -39,7 +39,7 @@ type Spec struct {
 type Task struct {
 	Name string   // unique in the cluster
 	Wrap []string // command that the program is an argument of, as in ip netns exec NAME; may be empty
-	Args []string // of the program, with Listen and Join where an address belongs
+	Args []string // arguments of the program, with Listen and Join where an address belongs
 }
 
 // Placeholders in the arguments of tasks.

@@ -11,7 +11,7 @@ import (
 // process.
 type journal struct {
 	file *os.File
-	err  error // of the first entry that failed
+	err  error // error of the first entry that failed
 }
 
 // append writes one entry. After a failure it writes nothing more: half an

@@ -99,7 +99,7 @@ type overlay map[string]string
 type generated struct {
 	overlay
 	form  string            // hash of the programs and of what they were made from and by
-	texts map[string]string // of the files, by base name
+	texts map[string]string // texts of the files, by base name
 }
 
 // write generates the main package, and the list that puts it into the author's

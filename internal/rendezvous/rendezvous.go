@@ -18,7 +18,7 @@ type Report[X, E any] struct {
 	Async    bool  // steps count when what they made is used, which may be later
 	Logs     []Record[X]
 	Episodes []E
-	Kinds    []string // of agents, where there are several; only who has environments knows
+	Kinds    []string // kinds of agents, if there are several; known only to replicas with environments
 	Second   []Second[E]
 }
 

@@ -27,10 +27,10 @@ type Set struct {
 	algorithmAt   map[string]algo.Algorithm
 	environmentAt map[string]env.Entry
 	built         bool    // this binary was built for packages that were named
-	wrong         []error // what they offer in vain
+	wrong         []error // errors of what they offer in vain
 
-	form  string            // of the generated programs that the binary was built with
-	texts map[string][]byte // of these programs, by file name
+	form  string            // form of the generated programs that the binary was built with
+	texts map[string][]byte // texts of these programs, by file name
 }
 
 // Generated tells the programs that were generated for a package named on the command

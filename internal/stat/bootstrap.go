@@ -17,7 +17,7 @@ type Estimate struct {
 // seed gives the same interval.
 type Bootstrap struct {
 	Resamples int     // samples drawn; the more, the less the ends of intervals depend on the seed
-	Level     float64 // of confidence, in (0, 1)
+	Level     float64 // level of confidence, in (0, 1)
 	Seed      uint64
 }
 

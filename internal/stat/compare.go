@@ -14,7 +14,7 @@ type Comparison struct {
 	Groups                 []Group
 	IQM, Mean, Median, Gap []Estimate // Gap is the optimality gap from Bar; nil without a bar
 	Bar                    *float64
-	Thresholds             []float64    // of Profiles
+	Thresholds             []float64    // thresholds of Profiles
 	Profiles               [][]Estimate // [group][threshold]
 	Pairs                  []Pair       // every group with every later one
 }

@@ -130,10 +130,10 @@ func alike(list []*call) bool {
 // reference.
 type Difference struct {
 	Place *Place `json:"place,omitempty"` // nil if no operation was seen to differ
-	Group string `json:"group,omitempty"` // of the programs that differ there
+	Group string `json:"group,omitempty"` // group of the programs that differ there
 	What  string `json:"what"`
 
-	writer string // of the array of the state that differs
+	writer string // writer of the array of the state that differs
 	made   bool   // its results differ, and not its arguments
 }
 

@@ -11,7 +11,7 @@ import (
 
 // sources finds the author's places of operations.
 type sources struct {
-	texts map[string][]byte // of generated files, by base name
+	texts map[string][]byte // texts of generated files, by base name
 	read  map[string][]byte // from disk, by path; nil of files that are not there
 	known map[stack.Place]string
 }
@@ -66,11 +66,11 @@ func (s *sources) text(file string) []byte {
 // Place is an operation of the loop.
 type Place struct {
 	Operation string `json:"operation"`      // method, as rl.Opt.Apply
-	Name      string `json:"name,omitempty"` // of the component
+	Name      string `json:"name,omitempty"` // name of the component
 	Pos       string `json:"pos,omitempty"`  // file:line in the author's source
-	From      string `json:"from,omitempty"` // of the call of the function that Pos is in
+	From      string `json:"from,omitempty"` // position of the call of the function that Pos is in
 	Iteration int64  `json:"iteration"`      // from 1
-	Time      int    `json:"time"`           // which of the operation's calls at that place in the iteration, from 1
+	Time      int    `json:"time"`           // number of the operation's call at that place in the iteration, from 1
 }
 
 func (p Place) String() string {

@@ -43,7 +43,7 @@ type ident struct {
 type digest struct {
 	name  string
 	shape shapes.Shape
-	envs  rl.Span // of the replica
+	envs  rl.Span // environments of the replica
 	bytes uint64  // hash of the content
 	// rows is the sum over rows of a hash of (global row, content), so that the sum
 	// over the shards of a batch is the digest of the batch; bag is the same without

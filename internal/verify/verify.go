@@ -48,7 +48,7 @@ type Check struct {
 	plain      *ran
 	took       time.Duration
 	references map[int]*ran // k plain loops that sum their gradients, by k
-	repeats    error        // of the plain loop with itself, once that was looked at
+	repeats    error        // difference of the plain loop from itself, once that was looked at
 	repeated   bool
 }
 
@@ -64,7 +64,7 @@ type Verdict struct {
 	// Difference is nil if the run is equal to its reference.
 	Difference *Difference
 
-	graphs []string // that the run called in the place of statements, up to the difference
+	graphs []string // graphs that the run called in the place of statements, up to the difference
 }
 
 // New runs the plain loop.

@@ -67,8 +67,8 @@ type drawing struct {
 	row     int // the slot that may take another node, or -1
 	uses    map[[2]int]bool
 	w, h    float64
-	bottom  float64 // of the lanes
-	numbers int     // of wires that have one
+	bottom  float64 // lower end of the lanes
+	numbers int     // number of wires with a number
 }
 
 // layout puts a graph in its place: first in what order, then who needs how

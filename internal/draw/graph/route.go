@@ -18,11 +18,11 @@ type wire struct {
 	crosses    bool
 	often      string
 	edges      []fdg.Edge
-	names      []string // of what it carries
+	names      []string // names of the values that it carries
 	to         []int    // nodes
 	number     int      // in the table, from 1; 0 if it does not cross
 	straight   bool     // down to the next node
-	side       int      // of the lane it arrives at: 0 left, 1 right
+	side       int      // side of the lane it arrives at: 0 left, 1 right
 	channel    int      // below the row it leaves
 	exit       int      // among the wires that leave that way
 	track      int

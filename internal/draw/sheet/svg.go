@@ -66,7 +66,7 @@ func SVG(w io.Writer, s *plan.Sheet) error {
 // drawing is a page that grows downwards.
 type drawing struct {
 	b     strings.Builder
-	y     int // what is above is done
+	y     int // lower end of what is drawn
 	width int
 }
 

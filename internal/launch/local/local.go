@@ -50,12 +50,12 @@ type Cluster struct {
 	spec     launch.Spec
 	members  []*Member // the coordinator first
 	failed   chan error
-	kept     []*Member // those that were started
+	kept     []*Member // members that were started
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	listen  string // what the coordinator is told
-	address string // what it said
+	listen  string // address that the coordinator is told to listen at
+	address string // address that it reported
 	heard   chan struct{}
 }
 

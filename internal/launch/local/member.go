@@ -16,14 +16,14 @@ import (
 
 // Start is a process that is about to start.
 type Start struct {
-	Name string // of its member
+	Name string // name of its member
 	Cmd  *exec.Cmd
 }
 
 // Exit says how a process ended.
 type Exit struct {
 	Start
-	Err           error // of exec.Cmd.Wait, or why it could not start; nil: with exit code 0
+	Err           error // error of exec.Cmd.Wait or of the start; nil for exit code 0
 	Asked, Killed bool  // by this process
 }
 
@@ -35,7 +35,7 @@ type Member struct {
 
 	mu      sync.Mutex
 	now     *Process
-	tail    *Tail // of the newest process
+	tail    *Tail // last output of the newest process
 	starts  int
 	away    bool // none is to be started
 	back    chan struct{}

@@ -68,7 +68,7 @@ type table struct {
 	parts []any
 	put   int // on the table
 	round int
-	last  []any // of the round before
+	last  []any // values of the previous round
 	left  bool  // somebody failed
 }
 

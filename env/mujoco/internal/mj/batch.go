@@ -16,7 +16,7 @@ type batch struct {
 	handle uintptr
 	n      int       // simulations
 	width  int       // numbers of a state
-	args   []uintptr // of the call being made
+	args   []uintptr // arguments of the call being made
 }
 
 func (l *Lib) newBatch(s *Sims, file string) error {

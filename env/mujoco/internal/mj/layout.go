@@ -82,7 +82,7 @@ func (o object) array(name string) uintptr { return *(*uintptr)(o.address(name))
 
 // array is how a field that is an array is measured.
 type array struct {
-	per  string // what the model counts that it has elements for
+	per  string // count of the model that gives the number of elements
 	each int    // elements for one of them
 	size int    // bytes of an element
 }

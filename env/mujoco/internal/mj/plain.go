@@ -21,7 +21,7 @@ type plain struct {
 	width  int         // numbers of a state
 	outs   [][]float64 // outputs, in the order of rows' fields
 
-	op    op // what is being done, to which simulations
+	op    op // operation under way, and its simulations
 	ids   []int32
 	count int
 	next  atomic.Int64

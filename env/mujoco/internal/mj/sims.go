@@ -13,8 +13,8 @@ import (
 type Sims struct {
 	Lib     *Lib
 	N       int // simulations
-	First   int // what messages call the first one
-	Threads int // that step them
+	First   int // number of the first simulation in messages
+	Threads int // threads that step them
 
 	Timestep  float64   // seconds of a substep
 	CtrlRange []float64 // low and high of each actuator
@@ -41,7 +41,7 @@ type engine interface {
 // op is what is done to simulations.
 type op struct {
 	do       verb
-	substeps int // of a step
+	substeps int // substeps of a step
 }
 
 type verb int
