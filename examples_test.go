@@ -92,7 +92,6 @@ func TestExampleComponent(t *testing.T) {
 		}
 	}
 	same(train(t, "60000", fresh(t, dir, "--policy", "single-learner-coarse", "--workers", "3")...))
-	same(train(t, "60000", fresh(t, dir, "--policy", "single-learner-fine", "--workers", "2")...))
 	half := fresh(t, dir, "--policy", "single-learner-coarse", "--workers", "2")
 	if d := train(t, "20000", half...); d.State == plain.State {
 		t.Error("a third of the steps have the state of all")
