@@ -62,3 +62,20 @@ func named(path string, err error) error {
 func Write(path string, f File) error {
 	return write(osDisk{}, path, f, nil)
 }
+
+// ReadForeign returns the arrays and the metadata of any safetensors file, such as weights written
+// from Python. Structure is checked as strictly as in a checkpoint, but there is no checksum to
+// hold the contents against, nor does the format promise alignment. Such a file holds weights, not
+// a run that could be resumed.
+func ReadForeign(path string) (File, error) {
+	var f File
+	err := open(path, func(s source) error {
+		var err error
+		f, _, err = decode(s, anyFile)
+		return err
+	})
+	if err != nil {
+		return File{}, fmt.Errorf("weights %s: %w", filepath.Base(path), err)
+	}
+	return f, nil
+}
