@@ -3,16 +3,21 @@ package weft_test
 import (
 	"bufio"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/r2d2"
+	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/plan"
@@ -122,4 +127,51 @@ func stalest(t *testing.T, run string) (most float64) {
 		t.Error("no staleness was logged")
 	}
 	return most
+}
+
+// stores are loops whose replay stands apart from learner and collectors. The collectors of SAC
+// send to both; R2D2's learner asks the replay whether there is something to learn from.
+var stores = []struct {
+	name string
+	of   algo.Algorithm
+	env  env.Entry
+	set  []string
+}{
+	{"dqn", dqn.Algorithm, classic.CartPole, []string{
+		"envs=6", "train_every=4", "updates=2", "batch=16", "hidden=8", "learning_starts=200", "buffer=501", "prioritised=true", "actor_priorities=true", "n_step=3",
+	}},
+	{"sac", sac.Algorithm, classic.Pendulum, []string{"envs=6", "batch=16", "hidden=8", "learning_starts=200", "normalize_obs=true"}},
+	{"r2d2", r2d2.Algorithm, classic.CartPole, []string{"envs=6", "batch=8", "hidden=8", "learning_starts=200"}},
+}
+
+// TestReplayApart: with a replay on a worker of its own a run in step has the bits of the plain
+// loop; one whose collectors run ahead comes to its end, and goes on from its checkpoint.
+func TestReplayApart(t *testing.T) {
+	for _, c := range stores {
+		t.Run(c.name, func(t *testing.T) {
+			job := app.Job{Algorithm: c.of, Env: c.env, Steps: 1200, Seed: 4, Set: c.set, EvalEpisodes: 1}
+			train := func(d plan.Deployment, out string) app.Result {
+				j := job
+				j.Deployment, j.Out = d, out
+				r, err := app.Train(t.Context(), j)
+				if err != nil {
+					t.Fatalf("%+v: %v", d, err)
+				}
+				return r
+			}
+			want := train(plan.Deployment{}, "")
+			d := plan.Deployment{Policy: "single-learner-coarse", Workers: 3, Placement: []string{"replay:local/2"}}
+			if got := train(d, ""); got.StateSHA256 != want.StateSHA256 || got.WeightsSHA256 != want.WeightsSHA256 {
+				t.Error("in step it ends in another state than the plain loop")
+			}
+			d.Async, d.Staleness, d.Queue = true, 4, 2
+			dir := filepath.Join(t.TempDir(), "run")
+			if r := train(d, dir); r.Steps < job.Steps || math.IsNaN(r.EvalReturn) {
+				t.Errorf("asynchronous: %+v", r)
+			}
+			if _, err := app.Resume(t.Context(), weft.Builtin(), dir, app.Resumption{Steps: 1800}); err != nil {
+				t.Errorf("resumed: %v", err)
+			}
+		})
+	}
 }

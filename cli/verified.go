@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/module"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/verify"
@@ -40,7 +40,7 @@ func (c *command) verifyOnce(ctx context.Context, r *request.Request, f *trainFl
 	if err != nil {
 		return ctx.Err()
 	}
-	key, err := c.verifiedKey(on.Graph, r.Found.Policy)
+	key, err := c.verifiedKey(on, r.Found.Policy)
 	if err == nil && verifiedBefore(key) {
 		return nil
 	}
@@ -124,11 +124,24 @@ func toVerify(r *request.Request) *request.Request {
 	small := *r
 	d := r.Deployment
 	small.Deployment = plan.Deployment{Policy: d.Policy, Workers: min(max(d.Workers, 2), 3), NoFuse: d.NoFuse, Queue: d.Queue, Pipeline: d.Pipeline && !d.Async}
+	small.Devices = cpuDevices(d)
 	if r.Found.Policy.Lowered {
 		small.Workers = 1
 	}
 	small.Cluster, small.Single, small.Device = nil, true, plan.CPU
 	return &small
+}
+
+// cpuDevices returns devices for the groups that a deployment names, since a policy may form more groups
+// for one that names them.
+func cpuDevices(d plan.Deployment) (out []string) {
+	for _, text := range slices.Concat(d.Placement, d.Devices) {
+		group, _, _ := strings.Cut(text, ":")
+		if text = group + ":" + plan.CPU; !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // ownAlgorithm reports whether the algorithm is one of Weft's own, which its tests
@@ -144,7 +157,7 @@ func (c *command) ownAlgorithm(r *request.Request) bool {
 // verifiedKey returns the hash under which an algorithm's programs for a policy are kept:
 // of the programs, the graph, how the policy groups it, and the version of Go. A binary
 // that weft did not build stands for its programs.
-func (c *command) verifiedKey(g *fdg.Graph, p policy.Policy) (string, error) {
+func (c *command) verifiedKey(on plan.Problem, p policy.Policy) (string, error) {
 	form, _ := c.set.Programs()
 	if form == "" {
 		var err error
@@ -152,13 +165,13 @@ func (c *command) verifiedKey(g *fdg.Graph, p policy.Policy) (string, error) {
 			return "", err
 		}
 	}
-	by, err := p.Grouping(g)
+	by, err := p.Groups(on)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n", form, runtime.Version(), p.Name, by)
-	if err := g.WriteJSON(h); err != nil {
+	if err := on.Graph.WriteJSON(h); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -14,10 +14,44 @@ import (
 // that it has begun to send with a token, of which only so many may wait: that
 // bounds how far it can be ahead.
 
+// Replicas without shares, such as a learner and a replay that stands apart from it, are in step
+// with each other in an asynchronous run as well: they go through the same iterations, and one of
+// them takes what producers send.
+
+// loose reports whether the ends of an edge do not wait for each other: those of an asynchronous
+// run of which one has a share of the environments.
+func (x *X) loose(edge int) bool {
+	e := &x.ends[edge]
+	return x.top.Async != nil && (x.top.Groups[e.from].Own[0].Of > 0 || x.top.Groups[e.to].Own[0].Of > 0)
+}
+
 // token announces what a producer sends in one of its iterations.
 type token struct{}
 
 func (x *X) tokens() int { return len(x.top.Edges) + 2 }
+
+// choice is the sessions that the keeper has begun, for replicas in step with it which get
+// something from the same producers.
+type choice struct {
+	Iter int64
+	From []int   // replicas
+	At   []int64 // their iterations
+}
+
+func (x *X) choices() int { return len(x.top.Edges) + 3 }
+
+// Keeper returns the group that chooses the producers of an iteration: the one to which the first
+// edge from replicas with shares leads. It is -1 if there is none.
+func (t *Topology) Keeper() int {
+	for _, e := range t.Edges {
+		from, _ := t.Group(e.From)
+		to, _ := t.Group(e.To)
+		if !e.Log && e.Operator != fdg.Broadcast && t.Groups[from].Own[0].Of > 0 && t.Groups[to].Own[0].Of == 0 {
+			return to
+		}
+	}
+	return -1
+}
 
 // session is a producer whose iteration is being taken.
 type session struct {
@@ -29,12 +63,12 @@ type session struct {
 // stamp notes what an asynchronous receiver must know of a message, and waits for
 // leave to send at all.
 func (x *X) stamp(edge int, m Message) Message {
-	if x.top.Async == nil {
+	if !x.loose(edge) {
 		return m
 	}
 	if x.announced < x.iter {
 		x.announced = x.iter
-		to := x.ends[edge].to
+		to := x.top.Keeper()
 		for r := range x.replicas(to) {
 			x.send(x.tokens(), x.top.Number(to, r), Message{Value: token{}, Iter: x.iter})
 		}
@@ -82,8 +116,11 @@ func (x *X) age(m Message) (behind int64) {
 // serve returns the next message on an edge of every producer that this iteration is
 // for. The first edge that is asked chooses them.
 func (x *X) serve(edge int) []Message {
-	if len(x.sessions) == 0 {
+	if len(x.sessions) == 0 && x.group == x.top.Keeper() {
 		return x.choose(edge)
+	}
+	if len(x.sessions) == 0 {
+		x.join()
 	}
 	out := make([]Message, len(x.sessions))
 	for i, s := range x.sessions {
@@ -135,9 +172,37 @@ func (x *X) choose(edge int) []Message {
 		x.taking += m.Steps
 		x.sessions = append(x.sessions, session{m.From, m.Iter, m.life})
 	}
+	x.publish(x.ends[edge].from)
 	x.breaks(x.ends[edge].from)
 	x.narrow(x.ends[edge].from)
 	return out
+}
+
+// publish tells the replicas in step with the keeper which sessions it has begun.
+func (x *X) publish(from int) {
+	c := choice{Iter: x.iter}
+	for _, s := range x.sessions {
+		c.From, c.At = append(c.From, s.from), append(c.At, s.iter)
+	}
+	for g := range x.top.Groups {
+		if g != x.group && slices.ContainsFunc(x.ends[:len(x.top.Edges)], func(e end) bool { return e.from == from && e.to == g }) {
+			x.Put(x.choices(), x.top.Number(g, 0), c)
+		}
+	}
+}
+
+// join begins the sessions that the keeper has begun in this iteration.
+func (x *X) join() {
+	for {
+		c := As[choice](x.Take(x.choices(), x.top.Number(x.top.Keeper(), 0)))
+		if c.Iter < x.iter {
+			continue // nothing was asked for then
+		}
+		for i, from := range c.From {
+			x.sessions = append(x.sessions, session{from, c.At[i], x.lives[from]})
+		}
+		return
+	}
 }
 
 // Follows names the stores of the replica that are told where steps of others are missing.
@@ -201,7 +266,6 @@ func (x *X) begin(edge, from int) (m Message, ok bool) {
 	}
 	if m.life = life; x.tooOld(m) {
 		x.stats[edge].Dropped++
-		x.joined[m.From] = false
 		x.skip(m.From, m.Iter)
 		return m, false
 	}
@@ -210,6 +274,14 @@ func (x *X) begin(edge, from int) (m Message, ok bool) {
 
 // use counts the steps of what was taken in this iteration.
 func (x *X) use() { x.taken, x.taking = x.taken+x.taking, 0 }
+
+// Used returns the steps of what was taken since the last call, for a replica that tells them to
+// the one that decides.
+func (x *X) Used() int64 {
+	n := x.taken - x.reported
+	x.reported = x.taken
+	return n
+}
 
 // depart drops what a replica that is gone has sent and nobody has begun to use.
 // Another in its place begins to count its iterations anew.
@@ -232,7 +304,6 @@ func (x *X) depart(m Message) {
 // dropped; its steps count only if something was made of them already.
 func (x *X) abandon() {
 	for _, s := range x.sessions {
-		x.joined[s.from] = false
 		if x.lives[s.from] == s.life {
 			x.skip(s.from, s.iter)
 		}
@@ -282,6 +353,7 @@ func (x *X) tooOld(m Message) bool {
 
 // skip drops all that a producer sent, and will send, up to an iteration.
 func (x *X) skip(from int, iter int64) {
+	x.joined[from] = false
 	x.skipped[from] = max(x.skipped[from], iter)
 	for e := range x.ends {
 		for q := x.ends[e].waiting[from]; len(q) > 0 && x.drops(q[0]); q = x.ends[e].waiting[from] {

@@ -40,7 +40,7 @@ func Flush(x *X, edges ...int) {
 // batched reports whether an edge's values wait for a Flush. In an asynchronous run those for
 // producers do not: a producer takes the newest.
 func (x *X) batched(edge int) bool {
-	return x.top.Edges[edge].Batched && (x.top.Async == nil || x.top.Groups[x.ends[edge].from].Own[0].Of > 0)
+	return x.top.Edges[edge].Batched && (!x.loose(edge) || x.top.Groups[x.ends[edge].from].Own[0].Of > 0)
 }
 
 // inbox holds what came in batches and was not asked for yet: by sender, its values in order.

@@ -49,7 +49,7 @@ func Publish(x *X, edge int, c rl.Component) {
 	to := x.ends[edge].to
 	for i := range x.replicas(to) {
 		n := x.top.Number(to, i)
-		if x.top.Async == nil {
+		if !x.loose(edge) {
 			x.send(edge, n, Message{Value: r})
 		} else if r.Tensors != nil || r.Arrays != nil {
 			x.link.Post(n, Message{Edge: edge, Value: r})
@@ -89,7 +89,7 @@ func Fetch(x *X, edge int, c rl.Component) {
 	}
 	e := &x.ends[edge]
 	from := x.top.Number(e.from, 0)
-	if x.top.Async == nil {
+	if !x.loose(edge) {
 		x.adopt(edge, c, valueOf[resource](x.receive(edge, from)))
 		return
 	}

@@ -29,7 +29,7 @@ func Reduce(x *X, edge int, g rl.Grads) {
 // they arrive.
 func Reduced(x *X, edge int) rl.Grads {
 	from := x.ends[edge].from
-	if x.top.Async != nil {
+	if x.loose(edge) {
 		return x.gradient(edge)
 	}
 	parts := make([]gradient, x.replicas(from))

@@ -43,6 +43,7 @@ type Message struct {
 
 	arrived int64 // in which order, at the receiver
 	life    int   // life of its sender, at the receiver
+	taken   bool  // whether the sender was told that it was taken
 }
 
 // Encoded is a Value that came from another process: what it is is known when it is

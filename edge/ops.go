@@ -22,7 +22,7 @@ func Gathered[T any](x *X, edge int) T {
 	if x.batched(edge) {
 		return concat(x, edge, unpacked(x, edge, func() [][]T { return all[[]T](x, edge) }))
 	}
-	if x.top.Async == nil && x.inTurns(x.ends[edge].from) && hasLeaves[T]() && !x.byMember(edge) {
+	if !x.loose(edge) && x.inTurns(x.ends[edge].from) && hasLeaves[T]() && !x.byMember(edge) {
 		return gatheredInTurns[T](x, edge)
 	}
 	return concat(x, edge, all[T](x, edge))
@@ -31,7 +31,7 @@ func Gathered[T any](x *X, edge int) T {
 // all returns what all replicas of the sending group sent, or those that an asynchronous iteration
 // is for.
 func all[T any](x *X, edge int) []T {
-	if x.top.Async != nil {
+	if x.loose(edge) {
 		return values[T](x.serve(edge))
 	}
 	return ranks[T](x, edge, 0, x.replicas(x.ends[edge].from))
@@ -83,17 +83,17 @@ func Send[T any](x *X, edge int, v T) {
 	to := x.ends[edge].to
 	v = whole(v)
 	switch {
-	case !x.First() && !(x.top.Async != nil && x.Of > 0):
+	case !x.First() && !(x.loose(edge) && x.Of > 0):
 		return
 	case x.batched(edge):
 		count(x, edge, v)
 		keep(x, edge, v)
 		return
-	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
+	case x.loose(edge) && x.Of > 0: // every producer's own session has it
 		count(x, edge, v)
 		toAll(x, edge, x.stamp(edge, Message{}), v)
 		return
-	case x.top.Async == nil:
+	case !x.loose(edge):
 		count(x, edge, v)
 		toAll(x, edge, Message{}, v)
 		return
@@ -112,7 +112,7 @@ func Sent[T any](x *X, edge int) T {
 	switch {
 	case x.batched(edge):
 		return unpacked(x, edge, func() [][]T { return [][]T{one[[]T](x, edge)} })[0]
-	case x.top.Async == nil || x.top.Groups[e.from].Own[0].Of > 0:
+	case !x.loose(edge) || x.top.Groups[e.from].Own[0].Of > 0:
 		return one[T](x, edge)
 	}
 	from := x.top.Number(e.from, 0)
@@ -130,7 +130,7 @@ func Sent[T any](x *X, edge int) T {
 // one returns what the first replica of the sending group sent, or the first of those that an
 // asynchronous iteration is for.
 func one[T any](x *X, edge int) T {
-	if x.top.Async != nil {
+	if x.loose(edge) {
 		return valueOf[T](x.serve(edge)[0])
 	}
 	return first[T](x, edge)

@@ -100,6 +100,7 @@ type X struct {
 	counted   int64     // steps that others were told of
 	taking    int64     // steps of what was taken from others in this iteration
 	taken     int64     // steps of what was used before
+	reported  int64     // of these, those that Used returned
 	arrivals  int64
 
 	limits   []*limiter    // limiters of the stores that the replica has
@@ -126,9 +127,9 @@ type end struct {
 }
 
 // Control is how many edges there are beside the topology's own, numbered after them: a runner's
-// two, whose messages count as received on arrival so that no sender blocks, and that of
-// asynchronous producers' tokens.
-const Control = 3
+// two, whose messages count as received on arrival so that no sender blocks, that of asynchronous
+// producers' tokens, and that of the sessions which replicas in step share.
+const Control = 4
 
 // New returns the end of replica r of a group. ctx stops whatever waits.
 func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
@@ -236,6 +237,9 @@ func (x *X) Gone(replica int) bool { return x.gone[replica] }
 // discard drops what producers sent, with all that is to come of the iterations
 // that it belongs to; n is how many iterations that is.
 func (x *X) discard() (n int) {
+	if x.group != x.top.Keeper() {
+		x.absorb()
+	}
 	for from, q := range x.ends[x.tokens()].waiting {
 		if len(q) > 0 {
 			n += len(q)
@@ -243,6 +247,21 @@ func (x *X) discard() (n int) {
 		}
 	}
 	return n
+}
+
+// absorb takes what producers have sent to a replica in step with the keeper, which decides what is
+// dropped, so that none of them waits.
+func (x *X) absorb() {
+	for e := range x.top.Edges {
+		for _, q := range x.ends[e].waiting {
+			for i := range q {
+				if x.loose(e) && !q[i].taken {
+					q[i].taken = true
+					x.link.Took(q[i])
+				}
+			}
+		}
+	}
 }
 
 func (x *X) send(edge, to int, m Message) {
@@ -353,7 +372,7 @@ func (x *X) pop(edge, from int) Message {
 	copy(q, q[1:])
 	q[len(q)-1] = Message{}
 	x.ends[edge].waiting[from] = q[:len(q)-1]
-	if !x.ours(edge) {
+	if !x.ours(edge) && !m.taken {
 		x.link.Took(m)
 	}
 	x.stats[edge].Received++

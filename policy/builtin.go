@@ -31,6 +31,12 @@ var SingleLearnerCoarse = Policy{
 		learn := slices.Concat(c.table, c.learner)
 		return grouping(g, "coarse", plan.Group{Name: "collector", Fragments: collect, Over: fdg.Environments}, plan.Group{Name: "learner", Fragments: learn, Over: fdg.None})
 	},
+	Apart: func(g *fdg.Graph) (plan.Grouping, error) {
+		c := classify(g)
+		collect := slices.Concat(c.environment, c.actor, c.rollout)
+		return grouping(g, "stores", plan.Group{Name: "collector", Fragments: collect, Over: fdg.Environments},
+			plan.Group{Name: "replay", Fragments: c.table, Over: fdg.None}, plan.Group{Name: "learner", Fragments: c.learner, Over: fdg.None})
+	},
 }
 
 // SingleLearnerFine replicates environments alone.

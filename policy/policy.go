@@ -27,6 +27,9 @@ type Policy struct {
 	// Grouping takes a loop apart. An error says why this loop cannot be. A policy
 	// that runs the loop as it stands, or lowered, gives an empty grouping.
 	Grouping func(g *fdg.Graph) (plan.Grouping, error)
+	// Apart takes a loop further apart, for deployments that name a group which Grouping does not
+	// form; nil if there is no such way.
+	Apart func(g *fdg.Graph) (plan.Grouping, error)
 	// AsIs is true when the loop runs as it stands, in one process and in step with itself.
 	AsIs bool
 	// Lowered is true when the loop becomes one device program.
@@ -73,13 +76,37 @@ func Find(name string, in []Policy) (Policy, error) {
 // that it cannot take are passed over.
 func Groupings(g *fdg.Graph, of []Policy) (out []plan.Grouping) {
 	for _, p := range of {
-		by, err := p.Grouping(g)
-		known := slices.ContainsFunc(out, func(x plan.Grouping) bool { return x.Name == by.Name })
-		if err == nil && len(by.Groups) > 0 && !known {
-			out = append(out, by)
+		for _, way := range []func(*fdg.Graph) (plan.Grouping, error){p.Grouping, p.Apart} {
+			if way == nil {
+				continue
+			}
+			by, err := way(g)
+			known := slices.ContainsFunc(out, func(x plan.Grouping) bool { return x.Name == by.Name })
+			if err == nil && len(by.Groups) > 0 && !known {
+				out = append(out, by)
+			}
 		}
 	}
 	return out
+}
+
+// Groups returns how the policy takes a problem's loop apart: by Apart if the deployment gives a
+// worker or a device to a group that only Apart forms.
+func (p Policy) Groups(on plan.Problem) (plan.Grouping, error) {
+	by, err := p.Grouping(on.Graph)
+	if err != nil || p.Apart == nil {
+		return by, err
+	}
+	for _, text := range slices.Concat(on.Deployment.Placement, on.Deployment.Devices) {
+		name, _, _ := strings.Cut(text, ":")
+		if by.Group(name) != nil {
+			continue
+		}
+		if apart, err := p.Apart(on.Graph); err == nil && apart.Group(name) != nil {
+			return apart, nil
+		}
+	}
+	return by, nil
 }
 
 // Make returns the plan of a policy for a problem, before any fusion. Whatever is
@@ -88,7 +115,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	d := on.Deployment
 	out := plan.Plan{Version: plan.Version, Policy: p.Name, Graph: on.Graph.Name, Lowered: p.Lowered, Queue: d.Queue, MaxWorkers: d.MaxWorkers}
 	errs := []error{on.Cluster.Check(), plan.CheckNoFuse(d.NoFuse)}
-	by, err := p.Grouping(on.Graph)
+	by, err := p.Groups(on)
 	if err != nil {
 		return out, errors.Join(append(errs, fmt.Errorf("policy %s: %w", p.Name, err))...)
 	}
@@ -156,13 +183,13 @@ func sums(g *fdg.Graph, by plan.Grouping) bool {
 // Sums reports whether results depend on the number of parts, because learners add up gradients in
 // step.
 func (p Policy) Sums(on plan.Problem) bool {
-	by, err := p.Grouping(on.Graph)
+	by, err := p.Groups(on)
 	return err == nil && !on.Deployment.Async && sums(on.Graph, by)
 }
 
 // Most returns how many workers a problem has something to do for.
 func (p Policy) Most(on plan.Problem) int {
-	by, err := p.Grouping(on.Graph)
+	by, err := p.Groups(on)
 	over := replicated(by)
 	if err != nil || over == fdg.None {
 		return 1
@@ -200,7 +227,7 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	if !steps(on.Graph) {
 		return errors.New("--async: the loop steps no environment, and replicas that do not wait for each other would all draw the same batches: leave --async out")
 	}
-	if err := meeting(on.Graph, out.Owner, on.Crossings[out.Grouping.Name]); err != nil {
+	if err := meeting(on.Graph, out.Grouping, on.Crossings[out.Grouping.Name]); err != nil {
 		return fmt.Errorf("policy %s: %w", p.Name, err)
 	}
 	out.Staleness, out.Producers = d.Staleness, d.Producers
@@ -216,13 +243,15 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	return nil
 }
 
-// meeting finds edges of an asynchronous plan that the owner may wait for in vain: those under a
+// meeting finds edges of an asynchronous plan that a consumer may wait for in vain: those under a
 // condition that its producers see otherwise. If all of them are under one condition, whatever
 // arrives is of the same place of the loop; then it is enough that something arrives again and
-// again.
-func meeting(g *fdg.Graph, owner string, edges []plan.Edge) error {
+// again. Groups that are not replicated are in step with each other, and take the work of the same
+// producers.
+func meeting(g *fdg.Graph, by plan.Grouping, edges []plan.Edge) error {
 	edges = slices.DeleteFunc(slices.Clone(edges), func(e plan.Edge) bool {
-		return e.To != owner || e.From == owner || e.Log || e.Operator == fdg.Broadcast
+		from, to := by.Group(e.From), by.Group(e.To)
+		return from == nil || to == nil || from.Over == fdg.None || to.Over != fdg.None || e.Log || e.Operator == fdg.Broadcast
 	})
 	for _, e := range edges {
 		other := func(o plan.Edge) bool { return o.Under != e.Under }

@@ -190,6 +190,7 @@ func (s *specimen) underPolicies(r *rand.Rand, base job.Job, at int) (out []tria
 		exact := p != policy.MultiLearner.Name && p != policy.Central.Name
 		for _, k := range workers(r, p) {
 			leg := job.Leg{Policy: p, Workers: k, NoFuse: r.IntN(2) == 0, Processes: 1}
+			leg.Apart = p == policy.SingleLearnerCoarse.Name && k > 1 && s.number%2 == 0 && s.program.files["gen_stores.go"] != nil
 			base.Delay = 0
 			switch n := r.IntN(8); {
 			case n == 0 && k > 1:

@@ -52,6 +52,11 @@
 //     save, the owner drops what is in flight and counts it. What a consumer keeps by environment
 //     is narrowed to its session's rows for an iteration (rl.Narrower), so that code over it, also
 //     as one graph, sees a batch and its memory alike.
+//   - Groups of one replica each, such as a learner and a replay that stands apart from it, are in
+//     step in an asynchronous run: they meet at every Next, and wait for each other on the edges
+//     between them. One of them, the keeper, chooses the sessions of an iteration and tells the
+//     others; it has the stores, and reports the steps of what it took. While the owner saves, the
+//     keeper drops what is in flight, and the others put aside what came to them.
 //   - Failure. The first program that fails stops the others through their context; only its error
 //     is told.
 //

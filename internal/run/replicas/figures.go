@@ -73,7 +73,10 @@ func (w *World) Iteration() (out []rl.Logged) {
 		}
 	}
 	if w.Plan.Async {
-		out = append(out, w.owner.x.PerInsert()...)
+		if w.keeper() == w.owner {
+			w.paced = w.owner.x.PerInsert()
+		}
+		out = append(out, w.paced...)
 	}
 	for i, g := range w.top.Groups {
 		n := float64(len(g.Own))

@@ -5,18 +5,32 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
-// kept returns the components in which the owner keeps something of every environment: by
+// keeper returns the replica that takes what those of the environments send in an asynchronous
+// run: the owner, or a replay that is in step with it.
+func (w *World) keeper() *replica {
+	for _, e := range w.Programs.Edges {
+		from, to := w.Plan.Group(e.From), w.Plan.Group(e.To)
+		if w.Plan.Async && !e.Log && e.Operator != fdg.Broadcast && from.Over == fdg.Environments && to.Over == fdg.None {
+			return w.of(slices.IndexFunc(w.Plan.Groups, func(g plan.Group) bool { return g.Name == e.To }))[0]
+		}
+	}
+	return w.owner
+}
+
+// kept returns the components in which the keeper keeps something of every environment: by
 // environment, or tables, whose rows are of all of them.
 func (w *World) kept() (out []string) {
-	if !w.Leads() {
-		return nil // who waits is there
+	k := w.keeper()
+	if k.scope == nil {
+		return nil // it is another process's
 	}
-	for _, name := range rl.System.Components(w.owner.scope) {
+	for _, name := range rl.System.Components(k.scope) {
 		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
-		if w.owner.home(name) && (table || rl.System.Component(w.owner.scope, name).Axis() == rl.Envs) {
+		if k.home(name) && (table || rl.System.Component(k.scope, name).Axis() == rl.Envs) {
 			out = append(out, name)
 		}
 	}
@@ -26,7 +40,7 @@ func (w *World) kept() (out []string) {
 // partly returns those of them that can be at some environments for an iteration.
 func (w *World) partly() (out []rl.Narrower) {
 	for _, name := range w.kept() {
-		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower); ok {
+		if c, ok := rl.System.Component(w.keeper().scope, name).(rl.Narrower); ok {
 			out = append(out, c)
 		}
 	}
@@ -36,7 +50,7 @@ func (w *World) partly() (out []rl.Narrower) {
 // follows returns the stores among them whose samples may go over several steps.
 func (w *World) follows() (out []rl.Breaker) {
 	for _, name := range w.kept() {
-		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Breaker); ok {
+		if c, ok := rl.System.Component(w.keeper().scope, name).(rl.Breaker); ok {
 			out = append(out, c)
 		}
 	}
@@ -47,7 +61,7 @@ func (w *World) follows() (out []rl.Breaker) {
 // done with them.
 func (w *World) wholly() []string {
 	return slices.DeleteFunc(w.kept(), func(name string) bool {
-		_, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower)
+		_, ok := rl.System.Component(w.keeper().scope, name).(rl.Narrower)
 		return ok
 	})
 }
@@ -58,29 +72,29 @@ type refusal struct{ error }
 // Permanent says so.
 func (refusal) Permanent() bool { return true }
 
-// inPart reports what the owner keeps that does not go together with taking the work of
+// inPart reports what the keeper keeps that does not go together with taking the work of
 // some replicas at a time.
 func (w *World) inPart() error {
 	if !w.Plan.Async {
 		return nil
 	}
 	for g, m := range w.top.Groups {
-		n := w.top.Takes(w.owner.group, len(m.Own))
+		n := w.top.Takes(w.keeper().group, len(m.Own))
 		if w.top.Async.Limit.Ratio > 0 {
 			n = 1 // or more
 		}
-		if g == w.owner.group || w.Plan.Groups[g].Over != fdg.Environments || n == len(m.Own) {
+		if g == w.keeper().group || w.Plan.Groups[g].Over != fdg.Environments || n == len(m.Own) {
 			continue
 		}
 		for _, name := range w.wholly() {
 			why := fmt.Errorf("it has something of every environment")
-			if c, ok := rl.System.Component(w.owner.scope, name).(interface{ InPart([]rl.Span) error }); ok {
+			if c, ok := rl.System.Component(w.keeper().scope, name).(interface{ InPart([]rl.Span) error }); ok {
 				if why = c.InPart(m.Own); why == nil {
 					continue
 				}
 			}
 			return refusal{fmt.Errorf("%s takes what %d of %d replicas of %s did at a time, and %s cannot be kept so: %w; gather from all (without --producers and --samples-per-insert), choose another policy, or train without --async",
-				w.Plan.Owner, n, len(m.Own), m.Name, name, why)}
+				w.Plan.Groups[w.keeper().group].Name, n, len(m.Own), m.Name, name, why)}
 		}
 	}
 	return nil

@@ -1,7 +1,10 @@
 package replicas
 
 import (
+	"slices"
+
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/rendezvous"
 	"github.com/weft-rl/weft/rl"
 )
@@ -23,6 +26,7 @@ type told struct {
 	// Notes and Counts are those of another process's replica.
 	Notes  []string
 	Counts []rl.Logged
+	Paced  []rl.Logged // samples per insert of the stores at home with the replica
 }
 
 // command is a message from the owner. In a synchronous run it is a verdict, or
@@ -47,23 +51,42 @@ func (r *replica) Meet(mine report, lead func(report) rendezvous.Verdict) (rende
 		return r.leadAsync(mine, lead), nil
 	}
 	r.x.Turn()
-	if r == r.world.owner {
+	switch {
+	case r == r.world.owner:
 		return r.lead(mine, lead), nil
-	}
-	if r.world.Plan.Async { // what messages did not tell
+	case r.inStep():
+		mine.Steps = r.x.Used()
+	case r.world.Plan.Async: // what messages did not tell
 		mine.Steps = r.x.Uncounted()
 	}
 	r.x.Put(r.up(), r.world.owner.number, r.tells(told{Report: mine}))
-	if r.world.Plan.Async {
+	if r.world.Plan.Async && !r.inStep() {
 		return r.followAsync(), nil
 	}
-	for {
-		c := edge.As[command](r.x.Take(r.down(), r.world.owner.number))
+	for saving := false; ; saving = r.inStep() {
+		c := r.hears(saving)
 		if c.Save == 0 {
 			return c.Verdict, nil
 		}
 		r.send(c.Save, false)
 	}
+}
+
+// inStep reports whether the replica of an asynchronous run goes through the owner's iterations,
+// and through none of its own.
+func (r *replica) inStep() bool {
+	return r.world.Plan.Async && r != r.world.owner && r.world.Plan.Groups[r.group].Over == fdg.None
+}
+
+// hears returns the owner's next command. With drop it discards what producers send meanwhile,
+// for which they would wait while the owner waits for them.
+func (r *replica) hears(drop bool) command {
+	for drop {
+		if _, v, ok, _ := r.x.Drop(r.down()); ok {
+			return edge.As[command](v)
+		}
+	}
+	return edge.As[command](r.x.Take(r.down(), r.world.owner.number))
 }
 
 // lead waits for all replicas, decides, and tells them.
@@ -91,6 +114,9 @@ func (r *replica) lead(mine report, decide func(report) rendezvous.Verdict) rend
 // of what was used.
 func (r *replica) leadAsync(mine report, decide func(report) rendezvous.Verdict) rendezvous.Verdict {
 	groups := [][]report{{mine}}
+	for _, o := range r.world.stepping() {
+		r.pending = append(r.pending, r.world.hear(o.number, r.x.Take(r.up(), o.number)))
+	}
 	r.receive()
 	for _, t := range r.pending {
 		groups = append(groups, []report{t.Report})
@@ -106,6 +132,9 @@ func (r *replica) leadAsync(mine report, decide func(report) rendezvous.Verdict)
 	r.command.Verdict = v
 	r.command.Verdict.Decided = false
 	r.post()
+	for _, o := range r.world.stepping() {
+		r.x.Put(r.down(), o.number, command{Verdict: r.command.Verdict})
+	}
 	return v
 }
 
@@ -129,10 +158,12 @@ func (r *replica) receive() {
 	}
 }
 
-// post tells all others the newest command.
+// post tells all others the newest command, but for those that wait for each.
 func (r *replica) post() {
 	for _, o := range r.world.others() {
-		r.x.PostTo(r.down(), o.number, r.command)
+		if !o.inStep() {
+			r.x.PostTo(r.down(), o.number, r.command)
+		}
 	}
 }
 
@@ -159,7 +190,7 @@ func (r *replica) send(save int, final bool) {
 
 // tells adds to a message what the owner cannot see for itself.
 func (r *replica) tells(t told) told {
-	t.Seen = r.figures()
+	t.Seen, t.Paced = r.figures(), r.x.PerInsert()
 	if !r.world.Leads() {
 		t.Notes, t.Counts = rl.System.TakeNotes(r.scope), rl.System.Counts(r.scope)
 	}
@@ -170,6 +201,9 @@ func (r *replica) tells(t told) told {
 func (w *World) hear(from int, v any) told {
 	t := edge.As[told](v)
 	w.figures[from] = t.Seen
+	if w.replicas[from] == w.keeper() {
+		w.paced = t.Paced
+	}
 	if w.replicas[from].scope == nil {
 		w.notes, w.counts[from] = append(w.notes, t.Notes...), t.Counts
 		if t.State != nil && w.Plan.Sparing() {
@@ -184,11 +218,22 @@ func (w *World) hear(from int, v any) told {
 func (r *replica) farewell() error {
 	if r != r.world.owner {
 		r.send(0, true)
+		if r.inStep() {
+			r.hears(true) // all have given theirs
+		}
 		return nil
 	}
 	r.world.final = rl.System.Viewing(rl.NewState(r.scope))
 	r.world.collect(r.world.final, func(t told) bool { return t.Final })
+	for _, o := range r.world.stepping() {
+		r.x.Put(r.down(), o.number, command{})
+	}
 	return nil
+}
+
+// stepping returns the replicas that are in step with the owner of an asynchronous run.
+func (w *World) stepping() (out []*replica) {
+	return slices.DeleteFunc(w.others(), func(r *replica) bool { return !r.inStep() })
 }
 
 func (w *World) others() (out []*replica) {

@@ -11,21 +11,22 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// metered returns the stores at home with the owner that count what goes in and out, by name.
+// metered returns the stores at home with the keeper that count what goes in and out, by name.
 func (w *World) metered() (names []string, stores []rl.Metered) {
-	if !w.Leads() {
+	k := w.keeper()
+	if k.scope == nil {
 		return nil, nil
 	}
-	for _, name := range rl.System.Components(w.owner.scope) {
-		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Metered); ok && w.owner.home(name) {
+	for _, name := range rl.System.Components(k.scope) {
+		if c, ok := rl.System.Component(k.scope, name).(rl.Metered); ok && k.home(name) {
 			names, stores = append(names, name), append(stores, c)
 		}
 	}
 	return names, stores
 }
 
-// limit returns the proportion that the owner keeps. That of the loop itself needs no choice: every
-// iteration takes from all.
+// limit returns the proportion that the keeper keeps. That of the loop itself needs no choice:
+// every iteration takes from all.
 func (w *World) limit() edge.Limit {
 	_, stores := w.metered()
 	if slices.ContainsFunc(stores, func(s rl.Metered) bool { return !close(s.PerInsert(), w.Plan.SamplesPerInsert) }) {
@@ -38,15 +39,15 @@ func (w *World) limit() edge.Limit {
 func close(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(a, b) }
 
 // limits reports a proportion of samples to inserts that can never be kept: an iteration of the
-// owner takes from all producers at most, and from one at least.
+// keeper takes from all producers at most, and from one at least.
 func (w *World) limits() error {
 	ratio := w.Plan.SamplesPerInsert
-	if ratio == 0 || !w.Leads() {
+	if ratio == 0 || w.keeper().scope == nil {
 		return nil
 	}
 	names, stores := w.metered()
 	if len(stores) == 0 {
-		return refusal{fmt.Errorf("--samples-per-insert: no replay table is where %s is, so that nothing can be limited: leave it out, or choose single-learner-coarse", w.Plan.Owner)}
+		return refusal{fmt.Errorf("--samples-per-insert: no replay table is where %s is, so that nothing can be limited: leave it out, or choose single-learner-coarse", w.Plan.Groups[w.keeper().group].Name)}
 	}
 	k := 1
 	for g, m := range w.top.Groups {

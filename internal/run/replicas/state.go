@@ -49,6 +49,9 @@ func (w *World) ask() {
 	if w.Plan.Async {
 		o.command.Save = w.saves
 		o.post()
+		for _, r := range w.stepping() {
+			o.x.Put(o.down(), r.number, command{Save: w.saves})
+		}
 		return
 	}
 	for _, r := range w.others() {

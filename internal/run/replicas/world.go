@@ -90,6 +90,8 @@ type World struct {
 	notes  []string      // notes of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
 
+	paced []rl.Logged // samples per insert of an asynchronous run's stores
+
 	known [][]rl.Array // states of other processes' replicas, as they last told them
 
 	figures []Figures // by replica
@@ -513,7 +515,7 @@ func (w *World) queues() []int {
 	if w.Plan.Async {
 		// A producer that is c iterations ahead uses weights that are at most c+1
 		// versions behind when its work is used.
-		queues[n+edge.Control-1] = min(w.Plan.Queue, w.Plan.Staleness-1)
+		queues[n+2] = min(w.Plan.Queue, w.Plan.Staleness-1)
 	}
 	return queues
 }
@@ -530,10 +532,10 @@ func (w *World) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.Leads() {
-		w.owner.x.Partly(w.partly())
-		w.owner.x.Follows(w.follows())
-		w.owner.x.Paces(w.metered())
+	if k := w.keeper(); k.scope != nil {
+		k.x.Partly(w.partly())
+		k.x.Follows(w.follows())
+		k.x.Paces(w.metered())
 	}
 	return nil
 }

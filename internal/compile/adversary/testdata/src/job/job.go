@@ -28,6 +28,7 @@ type Leg struct {
 	Workers   int
 	Processes int // 2 puts every other worker into a second process
 	NoFuse    bool
+	Apart     bool  // the replay has a worker of its own
 	Until     int64 // iterations after which the run stops; 0 is its end
 }
 

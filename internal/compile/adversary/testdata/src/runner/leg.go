@@ -157,9 +157,13 @@ func arrange(c *replicas.Config, j job.Job, leg job.Leg, unfit *bool) error {
 		return err
 	}
 	c.Graph = g
+	d := plan.Deployment{Policy: leg.Policy, Workers: leg.Workers, Queue: 2}
+	if leg.Apart {
+		d.Placement = []string{"replay:local/1"}
+	}
 	c.Plan, err = p.Make(plan.Problem{
 		Graph: g, Cluster: plan.Local(leg.Workers, plan.CPU), Facts: c.Facts, Crossings: set.Crossings(),
-		Deployment: plan.Deployment{Policy: leg.Policy, Workers: leg.Workers, Queue: 2},
+		Deployment: d,
 	})
 	if err != nil {
 		*unfit = true
