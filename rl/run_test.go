@@ -297,3 +297,30 @@ func TestRunOfNothing(t *testing.T) {
 		t.Error("a run of no steps has something to do")
 	}
 }
+
+// TestStepless: an iteration that steps no environment counts as one step, beside others that do;
+// and a resumed run goes on counting.
+func TestStepless(t *testing.T) {
+	s := scope(t)
+	var steps []int64
+	r := rl.NewRun(s, 9, func(c rl.Cut) error { steps = append(steps, c.Steps); return nil })
+	for r.Next() {
+		if r.Iter() == 2 {
+			s.AddSteps(4)
+		}
+	}
+	equal(t, "steps", steps, []int64{0, 1, 2, 6, 7, 8, 9})
+	st := rl.NewState(s)
+	r.Save(st)
+	again := rl.NewRun(s, 11, nil)
+	if err := again.Load(st); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for again.Next() {
+		n++
+	}
+	if n != 2 || again.Steps() != 11 {
+		t.Errorf("it went on for %d iterations to %d steps, want 2 to 11", n, again.Steps())
+	}
+}
