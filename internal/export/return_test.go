@@ -15,8 +15,8 @@ func TestReturn(t *testing.T) {
 	run := startRuntime(t)
 	done := map[string]bool{}
 	for _, s := range subjects(t) {
-		if done[s.algorithm.Name] {
-			continue // the first one is the trial itself
+		if done[s.algorithm.Name] || s.env == "" {
+			continue // the first one is the trial itself; an algorithm that learns from data alone has nothing to play in
 		}
 		done[s.algorithm.Name] = true
 		t.Run(s.String(), func(t *testing.T) {
