@@ -162,3 +162,51 @@ func TestServersRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPlot: curves of groups of runs are drawn, a panel a task.
+func TestPlot(t *testing.T) {
+	recorded(t, "Easy", "Hard")
+	if o := do(t, 0, "plot", "runs", "--out", "x.svg"); o.out != "drew eval/return of 20 runs into x.svg\n" {
+		t.Errorf("%q", o.out)
+	}
+	text, err := os.ReadFile("x.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">Easy<", ">Hard<", ">good<", ">poor<", "steps", "eval/return", "Interquartile mean"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the figure has no %s", want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"--smooth: 1 is not":       {"plot", "runs", "--smooth", "1"},
+		`has no metric "eval/ret`:  {"plot", "runs", "--metric", "eval/retur"},
+		"name the folders of runs": {"plot"},
+		"--level: 2 is not":        {"plot", "runs", "--level", "2"},
+	} {
+		if o := do(t, 2, args...); !strings.Contains(o.errors, want) {
+			t.Errorf("weft %s: %s", strings.Join(args, " "), o.errors)
+		}
+	}
+}
+
+// TestMetrics: a run's record is one table.
+func TestMetrics(t *testing.T) {
+	recorded(t, "Easy")
+	if o := do(t, 0, "metrics", "runs/good-Easy/seed2"); o.out != "step,iter,seconds,eval/return\n50,1,1,10\n100,2,2,482\n" {
+		t.Errorf("%q", o.out)
+	}
+	do(t, 0, "metrics", "runs/good-Easy/seed2", "--format", "jsonl", "--out", "x.jsonl")
+	text, err := os.ReadFile("x.jsonl")
+	if want := `{"step":50,"iter":1,"seconds":1,"eval/return":10}` + "\n" + `{"step":100,"iter":2,"seconds":2,"eval/return":482}` + "\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v", text, err)
+	}
+	for want, args := range map[string][]string{
+		`did you mean "csv"?`: {"metrics", "runs/good-Easy/seed2", "--format", "cvs"},
+		"is not a run folder": {"metrics", "runs"},
+	} {
+		if o := do(t, 2, args...); !strings.Contains(o.errors, want) {
+			t.Errorf("weft %s: %s", strings.Join(args, " "), o.errors)
+		}
+	}
+}

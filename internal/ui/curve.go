@@ -3,11 +3,10 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 
 	"github.com/weft-rl/weft/internal/stat"
+	"github.com/weft-rl/weft/internal/study"
 )
 
 // curve is a metric of a run.
@@ -111,21 +110,6 @@ type line struct {
 	High  []float64 `json:"high,omitempty"`
 }
 
-// smooth returns the exponential moving average of y, whose weight of the past is alpha, without
-// the pull towards its first value that a plain one has.
-func smooth(y []float64, alpha float64) []float64 {
-	if alpha <= 0 {
-		return y
-	}
-	out := make([]float64, len(y))
-	sum, weight := 0., 0.
-	for i, v := range y {
-		sum, weight = alpha*sum+(1-alpha)*v, alpha*weight+(1-alpha)
-		out[i] = sum / weight
-	}
-	return out
-}
-
 // thin returns at most n points: of every part of the axis the lowest and the highest, so that no
 // peak is lost.
 func thin(x, y []float64, n int) (_, _ []float64) {
@@ -161,23 +145,6 @@ func thin(x, y []float64, n int) (_, _ []float64) {
 	return a, b
 }
 
-// at returns the last value at or before each position of a grid; NaN before the first and behind
-// the last point.
-func at(x, y, grid []float64) []float64 {
-	out := make([]float64, len(grid))
-	j := 0
-	for i, g := range grid {
-		for j < len(x) && x[j] <= g {
-			j++
-		}
-		out[i] = math.NaN()
-		if j > 0 && g <= x[len(x)-1] {
-			out[i] = y[j-1]
-		}
-	}
-	return out
-}
-
 // gridPoints is on how many points several runs are joined.
 const gridPoints = 120
 
@@ -191,38 +158,10 @@ func joined(label string, runs []*run, xs, ys [][]float64) line {
 	if len(runs) == 1 {
 		l.Label = label + " (1 run)"
 	}
-	first, last := 0., math.Inf(1)
-	var rows [][]float64
-	for i, r := range runs {
+	for _, r := range runs {
 		l.Runs = append(l.Runs, r.ID)
-		if len(xs[i]) > 0 {
-			first, last = max(first, xs[i][0]), min(last, xs[i][len(xs[i])-1])
-		}
 	}
-	if !(first <= last) || math.IsInf(last, 1) {
-		return l
-	}
-	grid := make([]float64, gridPoints)
-	for i := range grid {
-		grid[i] = first + (last-first)*float64(i)/(gridPoints-1)
-	}
-	for i := range runs {
-		if len(xs[i]) > 0 {
-			rows = append(rows, at(xs[i], ys[i], grid))
-		}
-	}
-	column := make([]float64, len(rows))
-	for i, g := range grid {
-		for j := range rows {
-			column[j] = rows[j][i]
-		}
-		values := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
-		if len(values) == 0 {
-			continue
-		}
-		low, high := intervals.Interval(values, stat.InterquartileMean)
-		l.X, l.Y = append(l.X, g), append(l.Y, stat.InterquartileMean(values))
-		l.Low, l.High = append(l.Low, low), append(l.High, high)
-	}
+	b := study.Join(xs, ys, gridPoints, intervals)
+	l.X, l.Y, l.Low, l.High = b.X, b.Y, b.Low, b.High
 	return l
 }

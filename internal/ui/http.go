@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weft-rl/weft/internal/study"
 )
 
 //go:embed page
@@ -141,7 +143,7 @@ func (s *Site) curvesOf(w http.ResponseWriter, q *http.Request) {
 	s.each(runs, func(i int, r *run) {
 		var c curve
 		c, errs[i] = s.curve(r, query.Get("metric"))
-		xs[i], ys[i] = c.axis(query.Get("x") == "time"), smooth(c.y, alpha)
+		xs[i], ys[i] = c.axis(query.Get("x") == "time"), study.Smooth(c.y, alpha)
 	})
 	if err := errors.Join(errs...); err != nil {
 		fail(w, http.StatusInternalServerError, err)

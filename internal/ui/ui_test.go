@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -174,18 +173,6 @@ func TestCurves(t *testing.T) {
 		}
 	}
 }
-
-// TestSmooth: the average has no pull towards its beginning, and of a constant is the constant.
-func TestSmooth(t *testing.T) {
-	if got := smooth([]float64{2, 2, 2}, .9); !slices.EqualFunc(got, []float64{2, 2, 2}, near) {
-		t.Errorf("%v", got)
-	}
-	if got := smooth([]float64{0, 1}, .5); !near(got[1], 1/1.5) {
-		t.Errorf("%v", got)
-	}
-}
-
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 // TestThin: peaks stay.
 func TestThin(t *testing.T) {
