@@ -12,22 +12,37 @@ import (
 // Head makes distributions over a space of actions from the outputs of a
 // network: logits for whole numbers, means for boxes.
 type Head struct {
-	leaves   []rl.SpaceLeaf
-	squashed bool
+	leaves []rl.SpaceLeaf
+	form   form
 }
+
+// form is the kind of distribution that boxes get.
+type form uint8
+
+const (
+	free form = iota
+	bounded
+	squash
+)
 
 // NewHead returns the head of a policy over any space. Boxes get a Gaussian whose
 // deviations do not depend on the state: the logarithms are a parameter that
 // starts at 0. It is unbounded: Clip what goes to the environment.
-func NewHead(space rl.Space) Head { return newHead(space, false) }
+func NewHead(space rl.Space) Head { return newHead(space, free) }
 
 // NewSquashedHead does what NewHead does with boxes squashed into their bounds, and
 // deviations that are outputs of the network as well: for boxes it takes the
 // means, then the logarithms of deviations, which are kept between -5 and 2.
-func NewSquashedHead(space rl.Space) Head { return newHead(space, true) }
+func NewSquashedHead(space rl.Space) Head { return newHead(space, squash) }
 
-func newHead(space rl.Space, squashed bool) Head {
-	h := Head{space.Leaves(), squashed}
+// NewBoundedHead does what NewHead does with means that are squashed by tanh into the bounds of
+// boxes. The Gaussian around them is not squashed: Clip what goes to the environment. Deviations
+// start at half the distance between the bounds. For log-probabilities an action on a bound, which
+// no mean reaches, counts as one just inside.
+func NewBoundedHead(space rl.Space) Head { return newHead(space, bounded) }
+
+func newHead(space rl.Space, f form) Head {
+	h := Head{space.Leaves(), f}
 	if len(h.leaves) == 0 {
 		rl.Failf("there are no actions in %s", space)
 	}
@@ -59,7 +74,7 @@ func (h Head) units(space rl.Space) int {
 		if t := s.Shape().DType; t != dtypes.Float32 && t != dtypes.Float64 {
 			return 0
 		}
-		if h.squashed {
+		if h.form == squash {
 			return 2 * size(s.Dims)
 		}
 		return size(s.Dims)
@@ -105,14 +120,18 @@ func (h Head) leaf(c *rl.Ctx, sc *model.Scope, l rl.SpaceLeaf, x *Node, legal rl
 		return MultiBinary(x, legal)
 	}
 	box := l.Space.(rl.Box)
-	if h.squashed {
+	if h.form == squash {
 		y := Split(x, -1, 2)
 		return Squashed(y[0], ClipScalar(y[1], -5, 2), box)
 	}
 	if l.Name != "" {
 		sc = sc.At("%s", l.Name)
 	}
-	d := newGaussian(x, Param(c, sc, "log_std", Fill(0), size(box.Dims)))
+	logStd := Param(c, sc, "log_std", Fill(0), size(box.Dims))
+	if h.form == bounded {
+		return newBounded(x, logStd, box)
+	}
+	d := newGaussian(x, logStd)
 	d.dims, d.dtype = box.Dims, box.Shape().DType
 	return d
 }

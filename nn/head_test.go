@@ -41,7 +41,7 @@ func TestHead(t *testing.T) {
 		for _, h := range []struct {
 			nn.Head
 			units int
-		}{{nn.NewHead(c.space), c.units}, {nn.NewSquashedHead(c.space), c.squashed}} {
+		}{{nn.NewHead(c.space), c.units}, {nn.NewBoundedHead(c.space), c.units}, {nn.NewSquashedHead(c.space), c.squashed}} {
 			if h.Units() != h.units {
 				t.Errorf("%s: %d units, want %d", c.space, h.Units(), h.units)
 			}

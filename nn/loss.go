@@ -1,6 +1,10 @@
 package nn
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
 
 // Huber returns the loss of errors x, element by element: quadratic up to delta,
 // linear beyond. GoMLX's is a mean over the batch, which a loss by rows must not
@@ -20,4 +24,10 @@ func ExplainedVariance(pred, target *Node) *Node {
 	flat := LessOrEqual(total, ZerosLike(total))
 	part := OneMinus(Div(left, Where(flat, OnesLike(total), total)))
 	return Where(flat, ZerosLike(total), part)
+}
+
+// AdvantageWeights returns the weights by which actions are imitated that are better or worse than
+// a policy's own: exp(beta adv), and never more than bound. Gradients stop at them.
+func AdvantageWeights(adv *Node, beta, bound float64) *Node {
+	return StopGradient(Exp(MinScalar(MulScalar(adv, beta), math.Log(bound))))
 }

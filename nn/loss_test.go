@@ -15,6 +15,14 @@ func TestHuber(t *testing.T) {
 	checkGrad(t, "huber", func(c *rl.Ctx, x []*node) *node { return nn.Huber(x[0], 2) }, []float32{-5, -1.5, 0, .5, 3})
 }
 
+// TestAdvantageWeights: exp(3 adv) up to the bound, also where the exponential is not finite.
+func TestAdvantageWeights(t *testing.T) {
+	s := scope(t)
+	out := eval(s, func(c *rl.Ctx, x []*node) []*node { return []*node{nn.AdvantageWeights(x[0], 3, 100)} },
+		rl.FromFlat(s, []float32{-50, -1, 0, 1, 1.5, 2, 500}, 7))
+	near(t, "weight", out[0], []float64{0, .0497870684, 1, 20.0855369, 90.0171313, 100, 100}, 1e-4)
+}
+
 func TestExplainedVariance(t *testing.T) {
 	s := scope(t)
 	target := []float32{1, 2, 3, 6}

@@ -9,15 +9,18 @@ import (
 // Rate is a step size and how it goes on, as settings for an algorithm to embed.
 type Rate struct {
 	LearningRate float64 `default:"3e-4" range:"(0,)" doc:"the optimiser's step size at the start"`
-	Anneal       string  `default:"constant" oneof:"linear constant" doc:"schedule of the step size: linear to 0 at the end of the budget, or constant"`
+	Anneal       string  `default:"constant" oneof:"linear cosine constant" doc:"schedule of the step size: linear or cosine to 0 at the end of the budget, or constant"`
 }
 
 // At returns the step size when a part of the budget is done.
 //
 //weft:pure
 func (r Rate) At(progress float64) float64 {
-	if r.Anneal == "linear" {
+	switch r.Anneal {
+	case "linear":
 		return r.LearningRate * (1 - progress)
+	case "cosine":
+		return Cosine(r.LearningRate, 0)(progress)
 	}
 	return r.LearningRate
 }

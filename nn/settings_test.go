@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -26,5 +27,36 @@ func TestSharing(t *testing.T) {
 		if got := [2]bool{s.Shares(vector), s.Shares(picture)}; got != want {
 			t.Errorf("shared=%q: vectors and pictures %v, want %v", set, got, want)
 		}
+	}
+}
+
+// TestRate: step sizes at the start, at a quarter, in the middle and at the end of the budget.
+func TestRate(t *testing.T) {
+	for anneal, want := range map[string][]float64{
+		"constant": {2, 2, 2, 2}, "linear": {2, 1.5, 1, 0}, "cosine": {2, 1 + math.Sqrt2/2, 1, 0},
+	} {
+		r := nn.Rate{LearningRate: 2, Anneal: anneal}
+		near(t, anneal, []float64{r.At(0), r.At(.25), r.At(.5), r.At(1)}, want, 1e-12)
+	}
+}
+
+// TestView: networks see observations as they are, or standardised by statistics that were known
+// beforehand and kept within the bound.
+func TestView(t *testing.T) {
+	space := rl.Dict{{Name: "a", Space: box(1)}, {Name: "b", Space: box(2)}}
+	tree := rl.NewTree([]string{"a", "b"}, []rl.Tensor{rl.FromFlat(scope(t), []float32{3, 9}, 2, 1), rl.FromFlat(scope(t), []float32{1, 2, 3, 4}, 2, 2)})
+	for normalize, want := range map[bool][]float64{false: {3, 1, 2, 9, 3, 4}, true: {1, 0, 1, 2, 2, 2}} {
+		s := scope(t)
+		v := nn.Standard{NormalizeObs: normalize, ClipObs: 2}.View(s, "observations", space)
+		known := func(to *rl.Stats) error {
+			return to.Adopt([]rl.Tensor{rl.FromFlat(s, []float64{100}), rl.FromFlat(s, []float64{1, 1, 1}, 3), rl.FromFlat(s, []float64{400, 100, 100}, 3)})
+		}
+		if err := v.Know(known); err != nil {
+			t.Fatal(err)
+		}
+		got := rl.NewFunc(s, "view", func(c *rl.Ctx, x rl.Tree) rl.Tensor {
+			return rl.Wrap(nn.Features(v.Sees, v.Of(c, rl.Obs{X: x}).X))
+		}).Call(rl.Key{}, tree)
+		near(t, "seen", rl.Floats(got), want, 1e-5)
 	}
 }

@@ -30,98 +30,98 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:54"},
-		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:54"},
-		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "sac.go:109", Given: true, Under: 7, Lasting: true},
-		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:110", Under: 7, Lasting: true},
-		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 17, Pos: "sac.go:118", Given: true, Under: 7},
-		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:119", Under: 7},
-		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 20, Pos: "sac.go:121", Given: true, Under: 7},
-		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:122", Under: 7},
-		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 25, Pos: "sac.go:70", Under: 7, Lasting: true},
-		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 27, Pos: "sac.go:133"},
-		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 28, Pos: "sac.go:133"},
+		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
+		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
+		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "sac.go:108", Given: true, Under: 7, Lasting: true},
+		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:109", Under: 7, Lasting: true},
+		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 17, Pos: "sac.go:117", Given: true, Under: 7},
+		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:118", Under: 7},
+		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 20, Pos: "sac.go:120", Given: true, Under: 7},
+		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:121", Under: 7},
+		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 25, Pos: "sac.go:69", Under: 7, Lasting: true},
+		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 27, Pos: "sac.go:132"},
+		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 28, Pos: "sac.go:132"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (sac.go:35) for the fragments
+// trainCentralWorker is (*Trainer).Train (sac.go:34) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		obs := t.Env.Obs()                         // sac.go:49
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:50
-		for i := range t.TrainEvery {              // sac.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:52
-			out := t.Env.Step(action)                                    // sac.go:53
-			// sac.go:54
+	for run.Next() { // sac.go:35
+		obs := t.Env.Obs()                         // sac.go:48
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
+		for i := range t.TrainEvery {              // sac.go:50
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:51
+			out := t.Env.Step(action)                                    // sac.go:52
+			// sac.go:53
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // sac.go:55
+			obs = out.Obs // sac.go:54
 		}
-		obs2 := obs                          // sac.go:57
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			for u := range t.Updates { // sac.go:62
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:63
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // sac.go:109
-				edge.Reduce(x, centralG, g)                                       // sac.go:109
-				edge.Fetch(x, centralCritics, t.Learner.fast)                     // sac.go:110
-				run.Log("loss/critics", m.Loss)                                   // sac.go:111
-				run.Log("q", m.Q)                                                 // sac.go:112
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                   // sac.go:65
-					for d := range t.Delay { // sac.go:66
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:118
-						edge.Reduce(x, centralG2, g2)                                          // sac.go:118
-						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:119
-						if t.Learner.Auto {                                                    // sac.go:120
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:121
-							edge.Reduce(x, centralH, h)                                           // sac.go:121
-							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:122
-							run.Log("temperature", alpha)                                         // sac.go:123
+		obs2 := obs                          // sac.go:56
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			for u := range t.Updates { // sac.go:61
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:62
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // sac.go:108
+				edge.Reduce(x, centralG, g)                                       // sac.go:108
+				edge.Fetch(x, centralCritics, t.Learner.fast)                     // sac.go:109
+				run.Log("loss/critics", m.Loss)                                   // sac.go:110
+				run.Log("q", m.Q)                                                 // sac.go:111
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                   // sac.go:64
+					for d := range t.Delay { // sac.go:65
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:117
+						edge.Reduce(x, centralG2, g2)                                          // sac.go:117
+						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:118
+						if t.Learner.Auto {                                                    // sac.go:119
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:120
+							edge.Reduce(x, centralH, h)                                           // sac.go:120
+							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:121
+							run.Log("temperature", alpha)                                         // sac.go:122
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:125
-						run.Log("entropy", m2.Entropy)  // sac.go:126
+						run.Log("loss/policy", m2.Loss) // sac.go:124
+						run.Log("entropy", m2.Entropy)  // sac.go:125
 					}
 				}
-				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:70
+				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:69
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:132
-			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:133
-			edge.Gather(x, centralFeatures, features)           // sac.go:133
-			edge.Fetch(x, centralObservations, t.Learner.norm)  // sac.go:133
+		if t.Learner.NormalizeObs { // sac.go:131
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:132
+			edge.Gather(x, centralFeatures, features)           // sac.go:132
+			edge.Fetch(x, centralObservations, t.Learner.norm)  // sac.go:132
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (sac.go:35) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (sac.go:34) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:36
-		if run.Steps() >= t.LearningStarts { // sac.go:38
-			for u := range t.Updates { // sac.go:62
-				g := edge.Reduced(x, centralG)                                // sac.go:109
-				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:110
-				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:110
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:65
-					for range t.Delay { // sac.go:66
-						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:117
-						g2 := edge.Reduced(x, centralG2)                              // sac.go:118
-						t.Learner.policy.Apply(g2, lr)                                // sac.go:119
-						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:119
-						if t.Learner.Auto {                                           // sac.go:120
-							h := edge.Reduced(x, centralH)                                          // sac.go:121
-							t.Learner.tempers.Apply(h, lr)                                          // sac.go:122
-							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:122
+	for run.Next() { // sac.go:35
+		if run.Steps() >= t.LearningStarts { // sac.go:37
+			for u := range t.Updates { // sac.go:61
+				g := edge.Reduced(x, centralG)                                // sac.go:108
+				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:109
+				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:109
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:64
+					for range t.Delay { // sac.go:65
+						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:116
+						g2 := edge.Reduced(x, centralG2)                              // sac.go:117
+						t.Learner.policy.Apply(g2, lr)                                // sac.go:118
+						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:118
+						if t.Learner.Auto {                                           // sac.go:119
+							h := edge.Reduced(x, centralH)                                          // sac.go:120
+							t.Learner.tempers.Apply(h, lr)                                          // sac.go:121
+							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:121
 						}
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:70
-				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:70
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:69
+				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:69
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:132
-			features := edge.Gathered[rl.Tensor](x, centralFeatures) // sac.go:133
-			t.Learner.norm.Update(features)                          // sac.go:133
-			edge.Publish(x, centralObservations, t.Learner.norm)     // sac.go:133
+		if t.Learner.NormalizeObs { // sac.go:131
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // sac.go:132
+			t.Learner.norm.Update(features)                          // sac.go:132
+			edge.Publish(x, centralObservations, t.Learner.norm)     // sac.go:132
 		}
 	}
 	return run.Err()

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/sac","train":"(*Trainer).Train",
-"starts":["sac.go:35","sac.go:48","sac.go:93","sac.go:61","sac.go:108","sac.go:116","sac.go:131","sac.go:179"],
+"starts":["sac.go:34","sac.go:47","sac.go:92","sac.go:60","sac.go:107","sac.go:115","sac.go:130","sac.go:178"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

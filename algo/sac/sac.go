@@ -7,7 +7,6 @@ package sac
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -202,7 +201,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		n.norm = rl.NewStats(s, "observations", c.ClipObs, nn.Width(spec.Obs))
 	}
 	n.pi = rl.NewParams(s, "policy", func(c *rl.Ctx, sc *model.Scope) { n.policy(c, sc, rl.Obs{X: nn.Blank(c, sees)}) })
-	n.alpha = rl.NewParams(s, "temperature", func(c *rl.Ctx, sc *model.Scope) { n.logAlpha(c, sc) })
+	n.alpha = rl.NewParams(s, "temperature", n.temperature.Init)
 	n.fast = rl.NewParams(s, "critics", critics.Init)
 	n.slow = rl.NewParams(s, "target critics", critics.Init)
 	n.slow.Blend(n.fast, 1)
@@ -231,7 +230,7 @@ type net struct {
 	head                  nn.Head
 	critics               nn.Critics
 	pi, fast, slow, alpha *rl.Params
-	entropy               float64   // its target
+	temperature           nn.Temperature
 	choices               bool      // actions are single choices
 	space                 rl.Space  // space of observations
 	norm                  *rl.Stats // statistics of observations; nil without normalisation
@@ -239,17 +238,15 @@ type net struct {
 
 // target sets what entropy the policy is to keep.
 func (n *net) target(spec env.Spec) error {
-	switch a := spec.Action.(type) {
-	case rl.Box:
-		n.entropy = -float64(a.Shape().Size())
-	case rl.Discrete:
-		n.entropy, n.choices = .89*math.Log(float64(a.N)), true
-	default:
+	entropy, ok := nn.TargetEntropy(spec.Action)
+	if !ok {
 		return fmt.Errorf("sac acts in boxes or makes single choices, and actions of %s are %s: take ppo", spec.ID, spec.Action)
 	}
 	if n.Entropy != 0 {
-		n.entropy = n.Entropy
+		entropy = n.Entropy
 	}
+	n.temperature = nn.Temperature{Start: n.Alpha, Target: entropy}
+	_, n.choices = spec.Action.(rl.Discrete)
 	return nil
 }
 
@@ -270,10 +267,6 @@ func (n *net) policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) nn.Dist {
 	return n.head.Dist(c, sc, x, obs.Legal)
 }
 
-func (n *net) logAlpha(c *rl.Ctx, sc *model.Scope) *Node {
-	return Squeeze(nn.Param(c, sc, "log", nn.Fill(math.Log(n.Alpha)), 1), 0)
-}
-
 // act samples actions of the policy, or of all actions alike.
 func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
 	sampled := n.policy(c, c.Scope(n.pi), n.seen(c, in.Obs)).Sample(c, "action").Leaf("").Node()
@@ -291,7 +284,7 @@ func (n *net) greedy(c *rl.Ctx, in ActIn) rl.Tree {
 func (n *net) worth(c *rl.Ctx, critics *rl.Params, obs rl.Obs, use string) (value, entropy *Node) {
 	obs = n.seen(c, obs)
 	pi := n.policy(c, c.Scope(n.pi), obs)
-	alpha := Exp(StopGradient(n.logAlpha(c, c.Scope(n.alpha))))
+	alpha := n.temperature.Value(c, c.Scope(n.alpha))
 	if n.choices {
 		p := pi.(*nn.Discrete).Probs()
 		q := nn.Least(n.critics.All(c, c.Scope(critics), obs))
@@ -318,8 +311,8 @@ func (n *net) improve(c *rl.Ctx, obs rl.Obs) (loss, weight rl.Tensor, m Improved
 	return rl.Wrap(Neg(value)), rl.Tensor{}, Improved{rl.Wrap(Neg(value)), rl.Wrap(entropy)}
 }
 
-// warm returns the temperature's loss: it falls where there is more entropy than asked for.
+// warm returns the temperature's loss.
 func (n *net) warm(c *rl.Ctx, entropy rl.Tensor) (loss, weight, alpha rl.Tensor) {
-	x := n.logAlpha(c, c.Scope(n.alpha))
-	return rl.Wrap(Mul(x, AddScalar(StopGradient(entropy.Node()), -n.entropy))), rl.Tensor{}, rl.Wrap(Exp(x))
+	x, value := n.temperature.Loss(c, c.Scope(n.alpha), entropy.Node())
+	return rl.Wrap(x), rl.Tensor{}, rl.Wrap(value)
 }

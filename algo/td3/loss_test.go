@@ -110,7 +110,7 @@ func TestNoise(t *testing.T) {
 	s := rl.NewScope(algotest.Device(t), 1)
 	at := func(x float32, deviation, bound float64) []float64 {
 		f := rl.NewFunc(s, "noisy", func(c *rl.Ctx, x rl.Tensor) rl.Tensor {
-			return rl.Wrap(noisy(c, "noise", x.Node(), deviation, bound))
+			return rl.Wrap(nn.Perturb(c, "noise", x.Node(), deviation, bound))
 		})
 		return rl.Floats(f.Call(rl.NewKey(3), rl.FromFlat(s, slices.Repeat([]float32{x}, 4096), 4096, 1)))
 	}

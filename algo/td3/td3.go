@@ -274,25 +274,13 @@ func (n *net) policy(c *rl.Ctx, sc *model.Scope, seen rl.Obs) *Node {
 // action returns the actions that numbers from -1 to 1 stand for, between their bounds.
 func (n *net) action(x *Node) rl.Tree { return nn.Unscaled(n.critics.Action, x) }
 
-// noisy adds noise to numbers, and keeps them from -1 to 1. It bounds the noise unless bound is 0.
-func noisy(c *rl.Ctx, use string, x *Node, deviation, bound float64) *Node {
-	if deviation == 0 {
-		return x
-	}
-	noise := MulScalar(c.Normal(use, x.Shape().Dimensions...), deviation)
-	if bound > 0 {
-		noise = ClipScalar(noise, -bound, bound)
-	}
-	return ClipScalar(Add(x, noise), -1, 1)
-}
-
 // act returns the policy's actions with noise, or actions that are equally likely anywhere between
 // their bounds.
 func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
 	x := n.policy(c, c.Scope(n.weights.policy), n.seen(c, in.Obs))
 	any := AddScalar(MulScalar(c.Uniform("any", x.Shape().Dimensions...), 2), -1)
 	random := GreaterThan(BroadcastToDims(in.Random.Node(), x.Shape().Dimensions...), ZerosLike(x))
-	return n.action(Where(random, any, noisy(c, "noise", x, n.Noise, 0)))
+	return n.action(Where(random, any, nn.Perturb(c, "noise", x, n.Noise, 0)))
 }
 
 func (n *net) greedy(c *rl.Ctx, in ActIn) rl.Tree {
@@ -303,7 +291,7 @@ func (n *net) greedy(c *rl.Ctx, in ActIn) rl.Tree {
 // targets, of a noisy action in the next state.
 func (n *net) judge(c *rl.Ctx, s replay.Sample[Transition]) (loss, weight rl.Tensor, m Judged) {
 	obs, after := n.seen(c, s.Data.Obs), n.seen(c, s.Data.Next)
-	x := noisy(c, "noise", n.policy(c, c.Scope(n.targets.policy), after), n.TargetNoise, n.TargetClip)
+	x := nn.Perturb(c, "noise", n.policy(c, c.Scope(n.targets.policy), after), n.TargetNoise, n.TargetClip)
 	next := nn.Least(n.critics.Apply(c, c.Scope(n.targets.critics), after, n.action(x)))
 	q := n.critics.Apply(c, c.Scope(n.weights.critics), obs, s.Data.Action)
 	loss = rl.Wrap(nn.SquaredErrors(q, nn.Goal(s.Data.Reward, s.Discount, s.Data.Terminated, next)))
