@@ -175,11 +175,11 @@ func (k *Check) rounding() *standard {
 	return &standard{ran: k.plain, name: "the plain loop", rounding: true}
 }
 
-// shared reports whether learners share a memory, which plain loops of their own
-// would not.
+// shared reports whether learners share out what they draw from a memory or a data set, which
+// plain loops of their own would not.
 func (k *Check) shared() bool {
 	for _, r := range k.Graph.Resources {
-		if r.Kind == "table" {
+		if r.Kind == "table" || r.Kind == "data" {
 			return true
 		}
 	}
