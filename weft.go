@@ -19,6 +19,7 @@ import (
 	"github.com/weft-rl/weft/algo/reinforce"
 	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/algo/td3"
+	"github.com/weft-rl/weft/algo/td3bc"
 	"github.com/weft-rl/weft/app"
 	_ "github.com/weft-rl/weft/data/debug"   // data sets that need no file
 	_ "github.com/weft-rl/weft/data/parquet" // and those in files
@@ -36,7 +37,8 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
-			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm, bc.Algorithm,
+			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
+			bc.Algorithm, td3bc.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
