@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/algo/bc"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/iql"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/algo/r2d2"
@@ -38,7 +39,7 @@ func Builtin() app.Set {
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
-			bc.Algorithm, td3bc.Algorithm,
+			bc.Algorithm, td3bc.Algorithm, iql.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
