@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/algo/ac"
 	"github.com/weft-rl/weft/algo/awac"
 	"github.com/weft-rl/weft/algo/bc"
+	"github.com/weft-rl/weft/algo/cql"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/iql"
@@ -40,7 +41,7 @@ func Builtin() app.Set {
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
-			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm,
+			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
