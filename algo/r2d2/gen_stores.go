@@ -30,68 +30,68 @@ var genStores = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainStoresCollector), edge.Of(trainStoresReplay), edge.Of(trainStoresLearner)},
 	Edges: []plan.Edge{
-		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:48"},
-		storesMemory:   {Name: "memory", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "r2d2.go:48"},
-		storesAct:      {Name: "act", Operator: "gather", From: "collector", To: "replay", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration", Node: 5, Pos: "r2d2.go:115", Batched: true},
-		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "r2d2.go:52", Batched: true},
-		storesMemory2:  {Name: "memory#2", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "r2d2.go:54", Batched: true},
-		storesReady:    {Name: "ready", Operator: "send", From: "replay", To: "learner", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:39", Under: 11, Lasting: true},
-		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[r2d2.Step]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 16, Pos: "r2d2.go:64", Under: 11},
-		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:127", Given: true, Under: 11},
-		storesQ:        {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:128", Under: 11, Lasting: true},
+		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "r2d2.go:47"},
+		storesMemory:   {Name: "memory", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "r2d2.go:47"},
+		storesAct:      {Name: "act", Operator: "gather", From: "collector", To: "replay", Type: "r2d2.ActOut", Axis: "environments", Often: "iteration", Node: 5, Pos: "r2d2.go:114", Batched: true},
+		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "r2d2.go:51", Batched: true},
+		storesMemory2:  {Name: "memory#2", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "r2d2.go:53", Batched: true},
+		storesReady:    {Name: "ready", Operator: "send", From: "replay", To: "learner", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "r2d2.go:38", Under: 11, Lasting: true},
+		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[r2d2.Step]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 16, Pos: "r2d2.go:63", Under: 11},
+		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "r2d2.go:126", Given: true, Under: 11},
+		storesQ:        {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "r2d2.go:127", Under: 11, Lasting: true},
 	},
 }
 
-// trainStoresCollector is (*Trainer).Train (r2d2.go:36) for the fragments
+// trainStoresCollector is (*Trainer).Train (r2d2.go:35) for the fragments
 // environment and actor, replicated over environments.
 func trainStoresCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := t.Env.Obs()                              // r2d2.go:48
-		edge.Gather(x, storesObs, obs)                  // r2d2.go:48
-		memory := t.Memory.Get()                        // r2d2.go:48
-		edge.Gather(x, storesMemory, memory)            // r2d2.go:48
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		for i := range t.TrainEvery {                   // r2d2.go:50
-			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:51
-			edge.Gather(x, storesAct, ActOut{Action: act.Action})              // r2d2.go:115
-			out := t.Env.Step(act.Action)                                      // r2d2.go:52
-			// r2d2.go:52
+	for run.Next() { // r2d2.go:36
+		obs := t.Env.Obs()                              // r2d2.go:47
+		edge.Gather(x, storesObs, obs)                  // r2d2.go:47
+		memory := t.Memory.Get()                        // r2d2.go:47
+		edge.Gather(x, storesMemory, memory)            // r2d2.go:47
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		for i := range t.TrainEvery {                   // r2d2.go:49
+			act := t.Actor.Act(run.Key("act", i), ActIn{obs, memory, epsilon}) // r2d2.go:50
+			edge.Gather(x, storesAct, ActOut{Action: act.Action})              // r2d2.go:114
+			out := t.Env.Step(act.Action)                                      // r2d2.go:51
+			// r2d2.go:51
 			edge.Gather(x, storesOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                          // r2d2.go:54
-			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:54
-			edge.Gather(x, storesMemory2, memory)  // r2d2.go:54
+			obs = out.Obs                          // r2d2.go:53
+			memory = rl.Keep(act.Memory, out.Over) // r2d2.go:53
+			edge.Gather(x, storesMemory2, memory)  // r2d2.go:53
 		}
-		edge.Flush(x, storesAct, storesOut, storesMemory2) // r2d2.go:50
-		t.Memory.Set(memory)                               // r2d2.go:56
-		if run.Steps() >= t.LearningStarts {               // r2d2.go:39
-			edge.Fetch(x, storesQ, t.Learner.net.params) // r2d2.go:128
+		edge.Flush(x, storesAct, storesOut, storesMemory2) // r2d2.go:49
+		t.Memory.Set(memory)                               // r2d2.go:55
+		if run.Steps() >= t.LearningStarts {               // r2d2.go:38
+			edge.Fetch(x, storesQ, t.Learner.net.params) // r2d2.go:127
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresReplay is (*Trainer).Train (r2d2.go:36) for the fragment replay.
+// trainStoresReplay is (*Trainer).Train (r2d2.go:35) for the fragment replay.
 func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		obs := edge.Gathered[rl.Obs](x, storesObs)          // r2d2.go:48
-		memory := edge.Gathered[rl.Tensor](x, storesMemory) // r2d2.go:48
-		for range t.TrainEvery {                            // r2d2.go:50
-			act := edge.Gathered[ActOut](x, storesAct)                                                      // r2d2.go:115
-			out := edge.Gathered[rl.Step](x, storesOut)                                                     // r2d2.go:52
-			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:53
-			obs = out.Obs                                                                                   // r2d2.go:54
-			memory = edge.Gathered[rl.Tensor](x, storesMemory2)                                             // r2d2.go:54
+	for run.Next() { // r2d2.go:36
+		obs := edge.Gathered[rl.Obs](x, storesObs)          // r2d2.go:47
+		memory := edge.Gathered[rl.Tensor](x, storesMemory) // r2d2.go:47
+		for range t.TrainEvery {                            // r2d2.go:49
+			act := edge.Gathered[ActOut](x, storesAct)                                                      // r2d2.go:114
+			out := edge.Gathered[rl.Step](x, storesOut)                                                     // r2d2.go:51
+			t.Replay.Insert(Step{obs, act.Action, out.Reward, out.Final, out.Terminated, memory}, out.Over) // r2d2.go:52
+			obs = out.Obs                                                                                   // r2d2.go:53
+			memory = edge.Gathered[rl.Tensor](x, storesMemory2)                                             // r2d2.go:53
 		}
-		if run.Steps() >= t.LearningStarts { // r2d2.go:39
-			ready := t.Replay.Ready(1)       // r2d2.go:39
-			edge.Send(x, storesReady, ready) // r2d2.go:39
-			if ready {                       // r2d2.go:39
-				for u := range t.Updates { // r2d2.go:63
-					s := t.Replay.Sample(run.Key("sample", u), t.Batch) // r2d2.go:64
-					edge.Send(x, storesS, s)                            // r2d2.go:64
-					priority := edge.Sent[rl.Tensor](x, storesPriority) // r2d2.go:127
-					if t.Prioritised {                                  // r2d2.go:66
-						t.Replay.Prioritise(s.Index, priority) // r2d2.go:67
+		if run.Steps() >= t.LearningStarts { // r2d2.go:38
+			ready := t.Replay.Ready(1)       // r2d2.go:38
+			edge.Send(x, storesReady, ready) // r2d2.go:38
+			if ready {                       // r2d2.go:38
+				for u := range t.Updates { // r2d2.go:62
+					s := t.Replay.Sample(run.Key("sample", u), t.Batch) // r2d2.go:63
+					edge.Send(x, storesS, s)                            // r2d2.go:63
+					priority := edge.Sent[rl.Tensor](x, storesPriority) // r2d2.go:126
+					if t.Prioritised {                                  // r2d2.go:65
+						t.Replay.Prioritise(s.Index, priority) // r2d2.go:66
 					}
 				}
 			}
@@ -100,26 +100,26 @@ func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// trainStoresLearner is (*Trainer).Train (r2d2.go:36) for the fragments
+// trainStoresLearner is (*Trainer).Train (r2d2.go:35) for the fragments
 // gradient and apply.
 func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // r2d2.go:37
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:49
-		run.Log("epsilon", epsilon)                     // r2d2.go:57
-		if run.Steps() >= t.LearningStarts {            // r2d2.go:39
-			ready := edge.Sent[bool](x, storesReady) // r2d2.go:39
-			if ready {                               // r2d2.go:39
-				beta := rl.Scalar(t.BetaAt(run.Progress())) // r2d2.go:62
-				for u := range t.Updates {                  // r2d2.go:63
-					s := edge.Sent[replay.Sample[Step]](x, storesS)      // r2d2.go:64
-					priority := t.Learner.Update(run, u, Batch{s, beta}) // r2d2.go:65
-					edge.Send(x, storesPriority, priority)               // r2d2.go:127
+	for run.Next() { // r2d2.go:36
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // r2d2.go:48
+		run.Log("epsilon", epsilon)                     // r2d2.go:56
+		if run.Steps() >= t.LearningStarts {            // r2d2.go:38
+			ready := edge.Sent[bool](x, storesReady) // r2d2.go:38
+			if ready {                               // r2d2.go:38
+				beta := rl.Scalar(t.BetaAt(run.Progress())) // r2d2.go:61
+				for u := range t.Updates {                  // r2d2.go:62
+					s := edge.Sent[replay.Sample[Step]](x, storesS)      // r2d2.go:63
+					priority := t.Learner.Update(run, u, Batch{s, beta}) // r2d2.go:64
+					edge.Send(x, storesPriority, priority)               // r2d2.go:126
 				}
-				if run.Every(t.TargetEvery) { // r2d2.go:70
-					t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:71
+				if run.Every(t.TargetEvery) { // r2d2.go:69
+					t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // r2d2.go:70
 				}
 			}
-			edge.Publish(x, storesQ, t.Learner.net.params) // r2d2.go:128
+			edge.Publish(x, storesQ, t.Learner.net.params) // r2d2.go:127
 		}
 	}
 	return run.Err()
