@@ -132,7 +132,7 @@ func toVerify(r *request.Request) *request.Request {
 	return &small
 }
 
-// cpuDevices returns devices for the groups that a deployment names, since a policy may form more groups
+// cpuDevices returns devices for the groups that a deployment names: a policy may form more groups
 // for one that names them.
 func cpuDevices(d plan.Deployment) (out []string) {
 	for _, text := range slices.Concat(d.Placement, d.Devices) {
