@@ -42,13 +42,15 @@ func TestData(t *testing.T) {
 	if err := os.Rename("greedy", "both"); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, do(t, 1, "resume", "pupil", "--steps", "10").errors, "give it the set that it began with")
+	contains(t, do(t, 2, "resume", "pupil", "--steps", "10").errors, "give it the set that it began with")
 }
 
 // TestDataMistakes: wrong uses are refused in a sentence, and leave nothing.
 func TestDataMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write(t, "text", "no data")
+	if err := os.WriteFile("text", []byte("no data"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"data nonsense", `unknown command "nonsense"`},
 		{"data info", "weft data info takes one data set, not 0"},
