@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -31,6 +33,9 @@ var binary = sync.OnceValues(func() (string, error) {
 var built string // the folder of the binary, once there is one
 
 func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: commands that tests start are to take it as usual
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	home, err := os.MkdirTemp("", "weft-test-home-") // of the user's certificate
 	if err != nil {
 		panic(err)
