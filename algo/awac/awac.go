@@ -81,7 +81,7 @@ type Config struct {
 	data.From
 	Batch     int     `default:"256" unit:"steps" range:"[1,)" doc:"steps of the data set in an update"`
 	Gamma     float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
-	Lambda    float64 `default:"0.3333333333333333" range:"(0,)" doc:"temperature of the weights: that of an action is exp(advantage/lambda)"`
+	Lambda    float64 `default:"0.3333333333" range:"(0,)" doc:"temperature of the weights: that of an action is exp(advantage/lambda)"`
 	MaxWeight float64 `default:"100" range:"(0,)" doc:"bound of the weight of an action"`
 	nn.Rate
 	Tau     float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`

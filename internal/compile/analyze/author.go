@@ -93,7 +93,9 @@ type inspector struct {
 	op    string      // its name
 	reads bool        // the operation is declared to write nothing
 	byEnv bool        // the component has state for each environment
-	seen  map[*types.Func]bool
+	seen  map[string]bool
+
+	mine, given map[*types.Var]bool // variables of the function at hand with memory of the component, and of the operation's arguments
 
 	draws  []ast.Node // draws by a key
 	placed bool       // the key is asked which rows of all it is for
@@ -106,8 +108,8 @@ func (x *interp) inspect(fn *types.Func, m mark, byEnv bool) {
 		return
 	}
 	x.reviewed[fn] = true
-	r := &inspector{x: x, fn: fn, op: fn.Name(), reads: m["op"] == "reads", byEnv: byEnv, seen: map[*types.Func]bool{}}
-	r.body(fn, true)
+	r := &inspector{x: x, fn: fn, op: fn.Name(), reads: m["op"] == "reads", byEnv: byEnv, seen: map[string]bool{}}
+	r.body(fn, func(i int) (mine, given bool) { return i == 0, i > 0 })
 	if byEnv && !r.placed {
 		for _, n := range r.draws {
 			x.refuse(n, refusal{"key", r.op + " draws for the rows that its replica has, by their places among these: the numbers would depend on the split", "ask the key which rows they are, OwnOf, and draw by k.At(own.Lo)"})
@@ -115,18 +117,28 @@ func (x *interp) inspect(fn *types.Func, m mark, byEnv bool) {
 	}
 }
 
-// body looks at a function; own is true for a method of the component.
-func (r *inspector) body(fn *types.Func, own bool) {
-	if r.seen[fn] {
+// body looks at a function; holds says whose memory it is given, by its receiver (0) and parameters
+// (from 1 on).
+func (r *inspector) body(fn *types.Func, holds func(i int) (mine, given bool)) {
+	h := r.x.helper(fn)
+	vars := append([]*types.Var{h.t.Recv}, h.t.Args...)
+	mine, given, key := map[*types.Var]bool{}, map[*types.Var]bool{}, fn.FullName()
+	for i, v := range vars {
+		if v != nil {
+			mine[v], given[v] = holds(i)
+			key += fmt.Sprint(" ", mine[v], given[v])
+		}
+	}
+	if r.seen[key] {
 		return
 	}
-	r.seen[fn] = true
-	was := r.helper
-	r.helper = r.x.helper(fn)
+	r.seen[key] = true
+	was, wasMine, wasGiven := r.helper, r.mine, r.given
+	r.helper, r.mine, r.given = h, mine, given
 	r.t.Body.Walk(func(s tree.Stmt) bool {
 		switch s := s.(type) {
 		case *tree.Assign:
-			r.writes(s, own)
+			r.writes(s)
 		case *tree.Return:
 			r.returns(s)
 		}
@@ -135,18 +147,45 @@ func (r *inspector) body(fn *types.Func, own bool) {
 		}
 		return true
 	})
-	r.helper = was
+	r.helper, r.mine, r.given = was, wasMine, wasGiven
 }
 
-// writes reports a write that the directive does not announce. What a method of the
-// component's own does is seen in its body.
-func (r *inspector) writes(a *tree.Assign, own bool) {
+// passed returns whose memory a call hands on, as body wants to know.
+func (r *inspector) passed(call *ast.CallExpr) func(i int) (mine, given bool) {
+	return func(i int) (mine, given bool) {
+		var e ast.Expr
+		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && i == 0 {
+			e = sel.X
+		} else if i > 0 && len(call.Args) > 0 {
+			e = call.Args[min(i, len(call.Args))-1]
+		}
+		if e == nil {
+			return false, false
+		}
+		v := r.t.Var(e)
+		return r.mine[v] || r.holds(e, r.mine), r.given[v] || r.holds(e, r.given)
+	}
+}
+
+// holds reports whether an expression may lead to memory of one of the variables.
+func (r *inspector) holds(e ast.Expr, of map[*types.Var]bool) bool {
+	for v, there := range r.t.Memory(e) {
+		if there && of[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// writes reports a write that the directive does not announce. What a function that can be read
+// does is seen in its body.
+func (r *inspector) writes(a *tree.Assign) {
 	places := r.places(a)
 	if len(a.Fills) > 0 && r.x.p.funcs[tree.Callee(r.t.Info, ast.Unparen(a.Rhs[0]).(*ast.CallExpr))].decl != nil {
 		places = places[:len(places)-len(a.Fills)]
 	}
 	for _, e := range places {
-		if why := r.wrote(e, own); why.message != "" {
+		if why := r.wrote(e); why.message != "" {
 			r.x.refuse(e, why)
 			return
 		}
@@ -154,13 +193,11 @@ func (r *inspector) writes(a *tree.Assign, own bool) {
 }
 
 // wrote says what is wrong with writing the memory of an expression.
-func (r *inspector) wrote(e ast.Expr, own bool) refusal {
-	memory := r.t.Memory(e)
-	switch given := slices.ContainsFunc(r.t.Args, func(v *types.Var) bool { return v != nil && memory[v] }); {
-	case !own:
-	case memory[r.t.Recv] && r.reads:
+func (r *inspector) wrote(e ast.Expr) refusal {
+	switch mine := r.holds(e, r.mine); {
+	case mine && r.reads:
 		return refusal{"component", fmt.Sprintf("%s is marked //weft:op reads, and writes %s", r.op, types.ExprString(e)), "mark it //weft:op writes"}
-	case given && !memory[r.t.Recv]: // what it keeps is its own, by now
+	case r.holds(e, r.given) && !mine: // what it keeps is its own, by now
 		return refusal{"helper", fmt.Sprintf("the operation %s writes to what it was given (%s)", r.op, types.ExprString(e)), "make a copy, change that and return it"}
 	}
 	return refusal{}
@@ -205,16 +242,10 @@ func (r *inspector) called(call *ast.CallExpr, fn *types.Func) {
 	case word:
 		r.x.refuse(call, r.uses(call, w))
 	case readable:
-		r.body(fn, recv != nil && r.own(call))
+		r.body(fn, r.passed(call))
 	case fn.Pkg() != nil && hidden[fn.Pkg().Path()] != "":
 		r.x.refuse(call, impure(fn))
 	}
-}
-
-// own reports whether a method is called on the operation's own component.
-func (r *inspector) own(call *ast.CallExpr) bool {
-	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	return ok && r.t.Recv != nil && r.t.Var(sel.X) == r.t.Recv
 }
 
 // uses says what is wrong with an operation of the vocabulary inside an author's: the

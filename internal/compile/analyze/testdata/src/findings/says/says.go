@@ -49,6 +49,31 @@ func (j *Judge) Fill(into []float64) {
 	into[0] = 1 // want `the operation Fill writes to what it was given \(into\[0\]\); make a copy`
 }
 
+// Clear has a function change a slice of the loop's.
+//
+//weft:op reads
+func (j *Judge) Clear(into []float64) { wipe(into) }
+
+func wipe(xs []float64) {
+	xs[0] = 0 // want `the operation Clear writes to what it was given \(xs\[0\]\); make a copy`
+}
+
+// Reset has a function change its own state.
+//
+//weft:op reads
+func (j *Judge) Reset() { zero(j.seen) }
+
+func zero(xs []float64) {
+	xs[0] = 0 // want `Reset is marked //weft:op reads, and writes xs\[0\]; mark it //weft:op writes`
+}
+
+// Forget may: it is said to write.
+//
+//weft:op writes
+func (j *Judge) Forget() { drop(&j.seen) }
+
+func drop(xs *[]float64) { *xs = nil }
+
 // Seen gives its memory away.
 //
 //weft:op reads
@@ -89,6 +114,9 @@ func (t *Trainer) Train(run *rl.Run) error {
 		run.Log("count", rl.Scalar(t.Judge.Count()))
 		xs := []float64{0}
 		t.Judge.Fill(xs)
+		t.Judge.Clear(xs)
+		t.Judge.Reset()
+		t.Judge.Forget()
 		run.Log("seen", rl.Scalar(t.Judge.Seen()[0]+xs[0]))
 		t.Judge.Keep(out.Reward)
 		t.Judge.Guess()
