@@ -90,8 +90,8 @@ func TestLasting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	// The seed deals each kind once, to a run of its own, the link that is cut last: the run may end
-	// before it is mended.
+	// The seed deals each kind once, to a run of its own, the link that is cut last: the run may
+	// end before it is mended.
 	const eachOnce = 1
 	seconds := 18.
 	if testing.Short() {
