@@ -18,7 +18,7 @@ import (
 // split.
 func split(more ...string) []string {
 	return append([]string{
-		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "98304", "--checkpoint-steps", "2048", "--eval-episodes", "4", "--json",
+		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "196608", "--checkpoint-steps", "2048", "--eval-episodes", "4", "--json",
 		"--set", "envs=4", "--set", "horizon=16", "--set", "hidden=16", "--set", "epochs=1", "--set", "minibatches=2",
 	}, more...)
 }

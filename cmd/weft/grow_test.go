@@ -68,9 +68,9 @@ func TestGrow(t *testing.T) {
 		policy, reference       string
 	}{
 		{"coarse", "a b", "c", "b", "single-learner-coarse --steps 393216", "plain --steps 393216"},
-		{"fine", "a", "b c", "", "single-learner-fine --steps 32768", "plain --steps 32768"},
-		{"learners", "a b", "c", "", "multi-learner --steps 196608", "multi-learner --workers 3 --steps 196608"}, // that many decide what is computed
-		{"async", "a", "b c", "", "single-learner-coarse --async --steps 196608", ""},
+		{"fine", "a", "b c", "", "single-learner-fine --steps 131072", "plain --steps 131072"},
+		{"learners", "a b", "c", "", "multi-learner", "multi-learner --workers 3"}, // that many decide what is computed
+		{"async", "a", "b c", "", "single-learner-coarse --async", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, workers := newCluster(t), map[string]*process{}
