@@ -219,19 +219,32 @@ func (s *Site) list() ([]*run, int64) {
 	return out, s.changes
 }
 
-// find returns the runs of ids. One that is not known is an error.
+// find returns the runs of ids. For one that is not known it looks again, since that may have begun
+// after the last scan; if it is not there then, that is an error.
 func (s *Site) find(ids []string) ([]*run, error) {
+	out, unknown := s.known(ids)
+	if unknown != "" {
+		s.Scan()
+		out, unknown = s.known(ids)
+	}
+	if unknown != "" {
+		return nil, fmt.Errorf("there is no run %q", unknown)
+	}
+	return out, nil
+}
+
+// known returns the runs of ids, and the first id that is not known.
+func (s *Site) known(ids []string) (out []*run, unknown string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []*run
 	for _, id := range ids {
 		x, ok := s.runs[id]
 		if !ok {
-			return nil, fmt.Errorf("there is no run %q", id)
+			return nil, id
 		}
 		out = append(out, x)
 	}
-	return out, nil
+	return out, ""
 }
 
 // common returns the value that most runs have of each setting.

@@ -4,6 +4,8 @@ package protocoltest
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -15,6 +17,29 @@ import (
 type Forger struct {
 	link protocol.Link
 	seq  int64
+	mu   sync.Mutex // of sending
+}
+
+// beat tells the coordinator that it is there, as workers do, until ctx is done.
+func (f *Forger) beat(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if f.send(&protocol.Up{Kind: protocol.KindBeat}) != nil {
+				return // who hears or says something is told
+			}
+		}
+	}
+}
+
+func (f *Forger) send(m *protocol.Up) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.link.Send(m)
 }
 
 // Join joins a cluster as the worker that hello describes, calls do if the coordinator welcomes it,
@@ -35,7 +60,11 @@ func Join(ctx context.Context, c *protocol.Client, hello protocol.Hello, do func
 		if err != nil || answer.Kind != protocol.KindWelcome {
 			return err
 		}
-		return do(&Forger{link: link})
+		f, beats := &Forger{link: link}, sync.WaitGroup{}
+		beats.Go(func() { f.beat(ctx) })
+		defer beats.Wait()
+		defer cancel()
+		return do(f)
 	})
 	return answer, err
 }
@@ -45,7 +74,7 @@ func (f *Forger) Say(all ...*protocol.Up) error {
 	for _, m := range all {
 		f.seq++
 		m.Seq = f.seq
-		if err := f.link.Send(m); err != nil {
+		if err := f.send(m); err != nil {
 			return err
 		}
 	}
