@@ -76,7 +76,7 @@ func known(t dtypes.DType) bool {
 	return false
 }
 
-// bad is what is wrong with a row of an episode.
+// bad says what is wrong with a row of an episode.
 type bad struct {
 	row  int
 	what string

@@ -12,7 +12,7 @@ import (
 // A set inside a device program is its columns as tensors, which the program reads and never
 // writes, and the same arithmetic on rows as graph code, bit for bit.
 
-// boarded is what a device has of a set.
+// boarded holds the columns of a set on a device.
 type boarded struct {
 	Columns []rl.Tensor // [rows, ...]; absent where nothing is read
 	Row     rl.Tensor   // int32, of every step: its row

@@ -56,7 +56,7 @@ type From struct {
 	Data string `names:"data set" doc:"data set to learn from: a file that weft record or weft data import wrote, or a name with the prefix of a registered source"`
 }
 
-// reading is where a leaf of E is read.
+// reading names the column that a leaf of E is read from.
 type reading struct {
 	column int // -1: the leaf is absent
 	at     place

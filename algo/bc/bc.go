@@ -37,7 +37,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 }
 
 type (
-	// Step is what an update sees of the data: an observation, and the action taken there.
+	// Step holds the input of an update: an observation, and the action that was taken there.
 	Step struct {
 		Obs    rl.Obs
 		Action rl.Tree

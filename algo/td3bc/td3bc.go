@@ -45,8 +45,8 @@ type (
 	Transition replay.Transition
 	// Judged reports an update of the critics, by row.
 	Judged struct{ Loss, Q rl.Tensor }
-	// Shown is what an update of the policy sees: states, the data's actions there, and the mean
-	// size of the values of the policy's own.
+	// Shown holds the input of an update of the policy: states, the data's actions there, and the
+	// mean size of the values of the policy's own.
 	Shown struct {
 		Obs    rl.Obs
 		Action rl.Tree

@@ -31,7 +31,7 @@ type File struct {
 	unmap   func() error
 }
 
-// column is where the values of one column lie.
+// column locates the values of one column.
 type column struct {
 	size  int     // bytes of a row; bits of one if the values are bits
 	bits  bool    // values are bits, the lowest first

@@ -38,7 +38,7 @@ type Trainer struct {
 	greedy *rl.Func[rl.Obs, rl.Tree]
 }
 
-// Step is what is read of a row.
+// Step holds the columns of a row that the loop reads.
 type Step struct {
 	Obs    rl.Obs
 	Action rl.Tree

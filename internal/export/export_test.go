@@ -177,10 +177,10 @@ func written(t *testing.T, s subject, p *runner.Player) string {
 	return path
 }
 
-// near is how far a number of an action may be from the agent's own.
+// near bounds how far a number of an action may be from the agent's own.
 const near = 1e-5
 
-// observations is how many a model is given.
+// observations counts those that a model is given.
 const observations = 1000
 
 // TestONNX: onnxruntime acts as the agent does, for every algorithm and head.

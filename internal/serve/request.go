@@ -15,15 +15,15 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// request is what a client sends. Where there are several kinds of agents, their views are in Kinds
-// by name.
+// request is the body that a client sends. Where there are several kinds of agents, their views are
+// in Kinds by name.
 type request struct {
 	view
 	Kinds   map[string]view `json:"kinds"`
 	Version *int64          `json:"version"` // step of the training; nil is the newest
 }
 
-// view is what the agents of a kind see.
+// view holds the observations of the agents of a kind.
 type view struct {
 	Obs    parts[float64] `json:"obs"`
 	Legal  parts[bool]    `json:"legal"`
@@ -31,14 +31,14 @@ type view struct {
 	Memory parts[float64] `json:"memory"`
 }
 
-// response is what it gets.
+// response answers a request.
 type response struct {
 	did
 	Kinds   map[string]did `json:"kinds,omitempty"`
 	Version int64          `json:"version"`
 }
 
-// did is what the agents of a kind do.
+// did holds the actions of the agents of a kind.
 type did struct {
 	Action any            `json:"action,omitempty"` // a number, numbers, or these by part
 	Memory parts[float64] `json:"memory,omitempty"`

@@ -1,3 +1,5 @@
+//go:build browser
+
 package ui
 
 import (
@@ -21,7 +23,8 @@ var (
 	of    = flag.String("of", "", "take them of the runs in this `folder`")
 )
 
-// browser starts Chromium, where it is installed.
+// browser starts Chromium. Its tests have a build tag, since it is a program of its own: go test
+// -tags browser ./internal/ui.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path := ""
@@ -32,7 +35,7 @@ func browser(t *testing.T) context.Context {
 		}
 	}
 	if path == "" {
-		t.Skip("browser test skipped: there is no chromium (apt-get install chromium)")
+		t.Fatal("there is no Chromium: apt-get install chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)

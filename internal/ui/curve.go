@@ -34,7 +34,7 @@ type cached struct {
 	used int64
 }
 
-// mostPoints is how many points of curves are kept in memory: 24 bytes each.
+// mostPoints bounds the points of curves that are kept in memory: 24 bytes each.
 const mostPoints = 4 << 20
 
 // curve returns a metric of a run, read from its record unless it is known.

@@ -116,7 +116,7 @@ func (s *Site) asked(w http.ResponseWriter, q *http.Request) *run {
 	return found[0]
 }
 
-// mostCurves is how many runs may be asked for at once.
+// mostCurves bounds the runs that may be asked for at once.
 const mostCurves = 200
 
 // curvesOf answers with the curves of some runs: run=ID (several times), metric, x=steps or time,
@@ -241,7 +241,7 @@ func (s *Site) fileOf(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write(data) // a client that has left
 }
 
-// mostLog is how many bytes at the end of a log are shown.
+// mostLog bounds the bytes at the end of a log that are shown.
 const mostLog = 256 << 10
 
 // drawing is a picture that is made once.

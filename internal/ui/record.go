@@ -19,7 +19,7 @@ import (
 // recordFile is the newest part of a run's record.
 const recordFile = "metrics.jsonl"
 
-// tail is how many bytes at the end of a record are read for a summary.
+// tail bounds the bytes at the end of a record that are read for a summary.
 const tail = 16 << 10
 
 // read fills in a run's settings and what the end of its record says.
@@ -192,5 +192,5 @@ func (s *Site) file(x *run, name string) ([]byte, error) {
 	return s.roots[x.root].ReadFile(path.Join(x.dir, name))
 }
 
-// logFile is what happened to a run of a cluster.
+// logFile names the log of a run of a cluster.
 const logFile = "log.txt"

@@ -55,7 +55,7 @@ type root struct {
 	name string
 }
 
-// run is what is known of a run.
+// run describes a run by its files.
 type run struct {
 	ID       string            `json:"id"`
 	Name     string            `json:"name"` // path of its folder, as the user would write it
@@ -85,7 +85,7 @@ type stamp struct {
 
 func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-// deepest is how many folders below a given one are looked at for runs.
+// deepest bounds how many folders below a given one are looked at for runs.
 const deepest = 4
 
 // New opens the folders, which must exist.

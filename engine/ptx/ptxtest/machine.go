@@ -40,7 +40,7 @@ type instruction struct {
 	text  string
 }
 
-// operand is what an instruction reads or writes, as it is written and as it is found.
+// operand names a value that an instruction reads or writes, and where the machine has it.
 type operand struct {
 	text   string
 	reg    int    // its register, or that of an address; -1 for none

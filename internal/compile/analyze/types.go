@@ -28,8 +28,8 @@ func ours(t types.Type) bool {
 	return ok
 }
 
-// declared reports whether a directive says what a type of the vocabulary is. Any other
-// type is what its parts make it, whoever declares it.
+// declared reports whether a directive describes a type of the vocabulary. Any other is judged by
+// its parts, whoever declares it.
 func (p *program) declared(t types.Type) bool {
 	_, component := p.componentOf(t)
 	return component || p.typ(t) != vocabulary.Type{}

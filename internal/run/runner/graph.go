@@ -31,7 +31,7 @@ type Port struct {
 	Fresh rl.Tensor // memory of one environment at the start of an episode; absent of others
 }
 
-// sight is what an agent acts on.
+// sight holds the observations and the memory that an agent acts on.
 type sight struct {
 	Obs    rl.Obs
 	Memory rl.Tree
@@ -66,7 +66,7 @@ func (p *Player) Graph(rows int) (g Graph, err error) {
 	return g, nil
 }
 
-// acted is what the agents of a kind do.
+// acted holds the actions of the agents of a kind.
 type acted struct{ Action, Memory rl.Tree }
 
 // acts builds the greedy actions of all kinds.
