@@ -144,13 +144,22 @@ func (t traced[E]) put(leaves []rl.Tensor, done rl.Tensor) {
 	if !t.on.Done.Ok() { // before the program's own tensors are there
 		t.blank(leaves, done)
 	}
-	at := t.slotOf(t.rows())
+	at := t.slotOf(t.aligned(t.rows()))
 	for i, x := range leaves {
 		if x.Ok() && !t.apart(i) {
 			t.on.Rings[i] = rl.Wrap(t.write(t.on.Rings[i].Node(), at, x.Node()))
 		}
 	}
 	t.on.Done = rl.Wrap(t.write(t.on.Done.Node(), at, done.Node()))
+}
+
+// aligned returns the number of rows inserted, where a ring is full after so many insertions in a form
+// that shows it to be a multiple of what an insertion has.
+func (t traced[E]) aligned(rows *graph.Node) *graph.Node {
+	if t.capacity%t.envs != 0 {
+		return rows
+	}
+	return graph.MulScalar(graph.Div(rows, graph.ConstAs(rows, t.envs)), t.envs)
 }
 
 // blank makes empty tensors.

@@ -126,7 +126,7 @@ func (w *writer) roundResults(wanted func(rows.Result) bool) {
 			continue
 		}
 		switch r.Kind {
-		case rows.Aside:
+		case rows.Aside, rows.Kept:
 			w.store(i, w.get(r.Next))
 		case rows.Sum:
 			k := kindOf(r.Value.DType())
@@ -183,5 +183,6 @@ func (w *writer) walk(arms bool, visit func(*rows.Node)) {
 	for _, r := range w.loop.Results {
 		down(r.Init)
 		down(r.Next)
+		down(r.From)
 	}
 }

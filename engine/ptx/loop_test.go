@@ -53,6 +53,16 @@ func put(block, x, i *Node) *Node {
 	return DynamicUpdateSlice(block, ExpandAxes(x, 0), start)
 }
 
+// keep writes rows into a table, as its block n.
+func keep(table, x, n *Node) *Node {
+	row := MulScalar(n, x.Shape().Dimensions[0])
+	start := []*Node{ConvertDType(Mod(row, ConstAs(n, table.Shape().Dimensions[0])), dtypes.Int32)}
+	for range x.Shape().Rank() - 1 {
+		start = append(start, Const(n.Graph(), int32(0)))
+	}
+	return DynamicUpdateSlice(table, x, start)
+}
+
 // take returns round i of a table.
 func take(table, i *Node) *Node {
 	start, size := []*Node{i}, append([]int{1}, table.Shape().Dimensions[1:]...)
@@ -110,6 +120,12 @@ var loops = []loop{
 		x = If(odd, NewClosure(g, func(*Graph) []*Node { return []*Node{Neg(x)} }), NewClosure(g, func(*Graph) []*Node { return []*Node{MulScalar(x, 2)} }))[0]
 		return []*Node{x, anyOf(over, n, ZerosLike(n))}
 	}},
+	{"what is kept", []shapes.Shape{f32(4, 3), f32(4, 20), f32(12, 3), f32(12, 20), shapes.Make(dtypes.Bool, 16), shapes.Make(dtypes.Int64)}, 6,
+		func(_ *Node, s, _ []*Node) []*Node {
+			x, y, n := Sin(s[0]), MulScalar(s[1], 0.9), s[5]
+			big := GreaterThan(ReduceSum(x, 1), ScalarZero(x.Graph(), dtypes.Float32))
+			return []*Node{x, y, keep(s[2], x, n), keep(s[3], y, n), keep(s[4], big, n), AddScalar(n, 1)}
+		}},
 	{"functions", []shapes.Shape{f32(16, 6), f32(trips, 16, 6)}, 1, func(i *Node, s, rest []*Node) []*Node {
 		x := AddScalar(MulScalar(take(rest[0], i), 12), -6)
 		y := Add(Add(Sin(x), Cos(x)), Add(Tanh(x), Sigmoid(x)))
@@ -151,6 +167,11 @@ var wide = []loop{
 		h = product(Mul(h, Sigmoid(h)), rest[2], 1, 0)
 		return []*Node{Tanh(product(h, rest[3], 1, 0))}
 	}},
+	{"long rows that are kept", []shapes.Shape{f32(18, 96), f32(54, 96), f32(54, 2), shapes.Make(dtypes.Int64), f32(96, 96), f32(96, 2)}, 4,
+		func(_ *Node, s, rest []*Node) []*Node {
+			h := Tanh(product(s[0], rest[0], 1, 0))
+			return []*Node{h, keep(s[1], h, s[3]), keep(s[2], product(h, rest[1], 1, 0), s[3]), AddScalar(s[3], 1)}
+		}},
 	{"memory", []shapes.Shape{f32(18, 2), f32(18, 80), f32(trips, 18, 80), f32(2, 160), f32(80, 160), f32(80, 2), f32(trips, 18, 80)}, 3,
 		func(i *Node, s, rest []*Node) []*Node {
 			gates := Add(product(s[0], rest[0], 1, 0), product(s[1], rest[1], 1, 0))
@@ -231,6 +252,18 @@ func TestRefused(t *testing.T) {
 				NewClosure(g, func(*Graph) []*Node { return []*Node{MulScalar(s[0], 0.5)} }),
 				NewClosure(g, func(*Graph) []*Node { return []*Node{Identity(s[0])} }))[0]}
 		}}, "do not want it"},
+		{loop{"a table that is read", []shapes.Shape{f32(4, 3), f32(12, 3), shapes.Make(dtypes.Int64)}, 3, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Add(s[0], ReduceAndKeep(s[1], ReduceMax, 0)), keep(s[1], s[0], s[2]), AddScalar(s[2], 1)}
+		}}, "read across rows or rounds"},
+		{loop{"slots that rows choose", []shapes.Shape{shapes.Make(dtypes.Int64, 4), shapes.Make(dtypes.Int64, 12)}, 2, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{s[0], keep(s[1], s[0], ReduceAllSum(s[0]))}
+		}}, "across rows"},
+		{loop{"slots of two rows", []shapes.Shape{f32(4, 3), f32(12, 3), ints()}, 3, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{s[0], DynamicUpdateSlice(s[1], s[0], []*Node{s[2], ZerosLike(s[2])}), AddScalar(s[2], 3)}
+		}}, "another row's"},
+		{loop{"a ring that rows do not fill", []shapes.Shape{f32(4, 3), f32(14, 3), shapes.Make(dtypes.Int64)}, 3, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{s[0], keep(s[1], s[0], s[2]), AddScalar(s[2], 1)}
+		}}, "another row's"},
 		{loop{"a sum that is read", []shapes.Shape{f32(4), f32()}, 2, func(_ *Node, s, _ []*Node) []*Node {
 			sum := Add(s[1], ReduceAllSum(s[0]))
 			return []*Node{Add(s[0], s[1]), sum}

@@ -94,15 +94,26 @@ func (w *writer) read(t dtypes.DType, address string, offset int) string {
 	return w.Op(k.Class, "ld.global.nc."+k.Suffix, fmt.Sprintf("[%s+%d]", address, offset))
 }
 
+// outputAt returns the address of what this round writes of a result.
+func (w *writer) outputAt(i int) string {
+	r := w.loop.Results[i]
+	var steps string
+	switch {
+	case r.Kind == rows.Aside && r.Step != 0:
+		steps = w.Op(b64, "cvt.u64.u32", w.round)
+	case r.Kind == rows.Kept:
+		steps = w.clamped(w.get(r.From)[0], r.From.Type, r.Most)
+	default:
+		return w.outputs[i]
+	}
+	return w.Op(b64, "mad.lo.u64", steps, fmt.Sprint(r.Step*kindOf(r.Value.DType()).Size), w.outputs[i])
+}
+
 // store writes a result's elements: small ones thread 0, others the threads that have them.
 func (w *writer) store(i int, from []string) {
 	r := w.loop.Results[i]
 	k := kindOf(r.Value.DType())
-	address := w.base(w.outputs[i], r.Place, k.Size)
-	if r.Kind == rows.Aside && r.Step != 0 {
-		round := w.Op(b64, "cvt.u64.u32", w.round)
-		address = w.Op(b64, "mad.lo.u64", round, fmt.Sprint(r.Step*k.Size), address)
-	}
+	address := w.base(w.outputAt(i), r.Place, k.Size)
 	n := len(r.Place.Elems)
 	if !spread(n) {
 		for j, e := range r.Place.Elems {

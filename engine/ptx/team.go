@@ -232,7 +232,7 @@ func (t *team) longResults() {
 	next := map[int]*matrix{}
 	for i, r := range t.loop.Results {
 		switch {
-		case r.Kind == rows.Aside && spread(r.Next.N):
+		case (r.Kind == rows.Aside || r.Kind == rows.Kept) && spread(r.Next.N):
 			t.writeLong(i, t.keep(r.Next))
 		case t.states[i] != nil && r.Next.Op == rows.Carried && r.Next.State != i:
 			refuse("a long state that becomes another")

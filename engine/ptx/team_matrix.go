@@ -251,10 +251,7 @@ func (t *team) writeLong(i int, h *matrix) {
 	if !even {
 		refuse("a row whose %d elements lie unevenly", len(r.Place.Elems))
 	}
-	output := t.outputs[i]
-	if r.Kind == rows.Aside && r.Step != 0 {
-		output = t.Op(b64, "mad.lo.u64", t.Op(b64, "cvt.u64.u32", t.round), fmt.Sprint(4*r.Step), output)
-	}
+	output := t.outputAt(i)
 	t.byRow(h, len(r.Place.Elems), func(row, _ string) (string, int) {
 		return t.Op(b64, "mad.lo.u64", row, fmt.Sprint(4*r.Place.Row), output), step
 	}, func(at, address string, offset int, guard string) {

@@ -72,6 +72,8 @@ func (f *finder) loop() *Loop {
 			r.Kind = Counter
 		case f.aside(i) != nil:
 			r.Kind = Aside
+		case f.kept(i) != nil:
+			r.Kind = Kept
 		case v.Shape.Rank() == 0:
 			r.Kind = Common
 		default:
@@ -127,7 +129,25 @@ func (f *finder) result(i int) {
 		strides := dense(r.Value.Shape.Dimensions)
 		r.Next, r.Step = f.row(x, axis), strides[0]
 		r.Place = place(strides, 0, dims, axis)
+	case Kept:
+		f.keep(r, f.kept(i))
 	}
+}
+
+// keep writes what a round puts into a table.
+func (f *finder) keep(r *Result, put *ir.Node) {
+	x, table := put.Inputs[1], r.Value.Shape.Dimensions
+	if x.Shape.Dimensions[0] != f.rows {
+		refuse("%d rows put into a table by %d", x.Shape.Dimensions[0], f.rows)
+	}
+	if table[0]%f.rows != 0 || !f.multiple(put.Inputs[2]) {
+		refuse("a slot that may be another row's in another round")
+	}
+	strides := dense(table)
+	r.Next, r.From = f.row(x, 0), f.row(put.Inputs[2], -1)
+	r.Step, r.Most = strides[0], table[0]-f.rows
+	r.Place = place(strides, 0, x.Shape.Dimensions, 0)
+	f.input(r.Start) // which becomes the output
 }
 
 // rowAxis returns the first axis with as many elements as there are rows; whether it is theirs
@@ -233,6 +253,37 @@ func (f *finder) aside(i int) *ir.Value {
 		}
 	}
 	return v.Node.Inputs[1]
+}
+
+// kept returns the operation that writes a block of rows into state i, if that is all that happens
+// to it.
+func (f *finder) kept(i int) *ir.Node {
+	n := f.source(f.body.Results[i]).Node
+	if n.Op != compute.OpTypeDynamicUpdateSlice || f.source(n.Inputs[0]) != f.body.Params[i] {
+		return nil
+	}
+	whole, part := n.Inputs[0].Shape.Dimensions, n.Inputs[1].Shape.Dimensions
+	if part[0] >= whole[0] || !slices.Equal(whole[1:], part[1:]) {
+		return nil
+	}
+	return n
+}
+
+// multiple reports whether a number is shown to be a multiple of the number of rows. Rows of one
+// kernel do not wait for each other: if the first slot always is, no two of them have one slot.
+func (f *finder) multiple(v *ir.Value) bool {
+	v = f.source(v)
+	in := v.Node.Inputs
+	known := func(v *ir.Value) bool { x, ok := f.number(f.source(v)); return ok && x%f.rows == 0 }
+	switch v.Node.Op {
+	case compute.OpTypeConvertDType:
+		return f.multiple(in[0])
+	case compute.OpTypeRem:
+		return f.multiple(in[0]) && known(in[1])
+	case compute.OpTypeMul:
+		return v.DType() == dtypes.Int64 && (known(in[0]) || known(in[1])) // which does not overflow
+	}
+	return known(v)
 }
 
 // counted returns the counter's position.

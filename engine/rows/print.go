@@ -12,7 +12,7 @@ var opNames = [...]string{"const", "round", "row", "carried", "load", "map", "pi
 // String returns the operation's name.
 func (o Op) String() string { return opNames[o] }
 
-var kindNames = [...]string{"counter", "state", "common", "sum", "aside"}
+var kindNames = [...]string{"counter", "state", "common", "sum", "aside", "kept"}
 
 // String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }
@@ -33,6 +33,8 @@ func (l *Loop) String() string {
 			p.line("  next %s", p.name(r.Next))
 		case Sum, Aside:
 			p.line("result %d: %s %s", i, r.Kind, p.name(r.Next))
+		case Kept:
+			p.line("result %d: %s %s, from slot %s", i, r.Kind, p.name(r.Next), p.name(r.From))
 		default:
 			p.line("result %d: %s", i, r.Kind)
 		}

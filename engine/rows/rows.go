@@ -23,10 +23,12 @@ type Result struct {
 	Init  *Node
 	// Next is what a round makes of a state, adds to a sum or puts aside.
 	Next *Node
-	// Place is where the row's elements are in the output; what is put aside lies Step elements
-	// further each round.
+	// Place is where the row's elements are in the output. What is put aside lies Step elements
+	// further each round, what is kept Step elements for each of From.
 	Place Place
 	Step  int
+	From  *Node // for Kept: slot of the first row, the same for all rows, from 0 to Most
+	Most  int
 	Value *ir.Value // the output's type
 }
 
@@ -40,6 +42,7 @@ const (
 	Common              // what all rows hand on alike: a scalar
 	Sum                 // a scalar to which every row adds
 	Aside               // what every row puts aside in every round
+	Kept                // a table: in every round every row overwrites a slot, and nobody reads
 )
 
 // Place is where a row's elements are in memory, counted in elements: Offset, Row for each row, and

@@ -2,6 +2,7 @@ package stablehlo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
@@ -37,8 +38,8 @@ func (w *writer) kernel(n *ir.Node) bool {
 		}
 	}
 	left, each := w.many(len(out))
-	w.line("%s = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 2 : i32, backend_config = %s, operand_layouts = %s, result_layouts = %s} : (%s) -> %s",
-		left, w.list(loop.Inputs), quoted(config(k)), layouts(ranksOf(loop.Inputs)), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
+	w.line("%s = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 2 : i32, backend_config = %s, operand_layouts = %s, %sresult_layouts = %s} : (%s) -> %s",
+		left, w.list(loop.Inputs), quoted(config(k)), layouts(ranksOf(loop.Inputs)), aliases(loop), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
 	for _, r := range loop.Results {
 		v := r.Value
 		switch r.Kind {
@@ -56,6 +57,31 @@ func (w *writer) kernel(n *ir.Node) bool {
 		each = each[1:]
 	}
 	return true
+}
+
+// aliases says which results are written where an operand is: tables of which a kernel overwrites
+// some rows.
+func aliases(l *rows.Loop) string {
+	var list []string
+	at, count := 0, len(resultRanks(l))
+	for _, r := range l.Results {
+		if r.Kind == rows.Counter {
+			continue
+		}
+		if r.Kind == rows.Kept {
+			index := fmt.Sprint(at)
+			if count == 1 { // no tuple
+				index = ""
+			}
+			list = append(list, fmt.Sprintf("#stablehlo.output_operand_alias<output_tuple_indices = [%s], operand_index = %d, operand_tuple_indices = []>",
+				index, slices.Index(l.Inputs, r.Start)))
+		}
+		at++
+	}
+	if list == nil {
+		return ""
+	}
+	return "output_operand_aliases = [" + strings.Join(list, ", ") + "], "
 }
 
 // config returns how XLA is told of a kernel: an attribute in MLIR's own syntax, as text.

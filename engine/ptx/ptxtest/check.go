@@ -215,6 +215,9 @@ func onMachine(l *rows.Loop, k ptx.Kernel, flats map[*ir.Value]any) ([]any, erro
 			out[i] = dtypes.MakeAnySlice(r.Value.DType(), l.Rows)
 		default:
 			out[i] = dtypes.MakeAnySlice(r.Value.DType(), r.Value.Size())
+			if r.Kind == rows.Kept {
+				reflect.Copy(reflect.ValueOf(out[i]), reflect.ValueOf(flats[r.Start]))
+			}
 		}
 		memory = append(memory, ir.BytesOf(out[i]))
 	}
