@@ -156,6 +156,14 @@ var wide = []loop{
 			x = anyOf(BroadcastToShape(ExpandAxes(over, 1), s[0].Shape()), x, Sin(s[0]))
 			return []*Node{x, anyOf(over, n, ZerosLike(n))}
 		}},
+	{"odd widths", []shapes.Shape{f32(21, 5), f32(21, 41), f32(trips, 21, 41), f32(5, 120), f32(120), f32(120, 84), f32(84, 41), f32(84, 5)}, 3,
+		func(i *Node, s, rest []*Node) []*Node {
+			h := Tanh(Add(product(s[0], rest[0], 1, 0), ExpandAxes(rest[1], 0)))
+			h = product(h, rest[2], 1, 0)
+			h = Max(Sub(h, ReduceAndKeep(h, ReduceMean, 1)), ScalarZero(h.Graph(), dtypes.Float32))
+			y := Add(product(h, rest[3], 1, 0), Inverse(AddScalar(Mul(s[1], s[1]), 0.5)))
+			return []*Node{product(h, rest[4], 1, 0), Sin(y), put(s[2], y, i)}
+		}},
 	{"two bands", []shapes.Shape{f32(4240, 3), f32(3, 48), f32(48, 128), f32(128, 3)}, 1, func(_ *Node, s, rest []*Node) []*Node {
 		h := Tanh(product(s[0], rest[0], 1, 0))
 		return []*Node{product(Tanh(product(h, rest[1], 1, 0)), rest[2], 1, 0)}

@@ -93,13 +93,18 @@ func (t *team) ours(h *matrix) string {
 	return t.Op(b32, "mad.lo.u32", t.warp, "32", t.corner(h))
 }
 
-// pieces returns how many pieces of a long vector a warp has.
-func pieces(n int) int { return up(n/8, teamWarps) / teamWarps }
+// eighths returns how many pieces of eight columns a long vector has. Columns beyond its end are
+// the last one again, so that what is made of them is a number wherever that is; weights make
+// nothing of it.
+func eighths(n int) int { return up(n, 16) / 8 }
+
+// pieces returns how many of them a warp has.
+func pieces(n int) int { return up(eighths(n), teamWarps) / teamWarps }
 
 // guard returns what stands before instructions that write piece i of each warp: some warps have
 // none in the last round.
 func (t *team) guard(n, i int) string {
-	left := n/8 - i*teamWarps
+	left := eighths(n) - i*teamWarps
 	if left >= teamWarps {
 		return ""
 	}
@@ -237,8 +242,9 @@ func (t *team) readLong(n *rows.Node, h *matrix) {
 		x := t.F("mov", assembly.Float(0))
 		t.Line("@%s ld.global.nc.f32 %s, [%s+%d]", guard, x, address, offset+4*(n.Place.Offset+n.Place.Elems[0]))
 		whole := ""
-		if offset/(4*step)+lanes > n.N {
-			whole = "@" + t.Op(pred, "setp.lt.u32", t.lane, fmt.Sprint(n.N-offset/(4*step))) + " "
+		if left := n.N - offset/(4*step); left < lanes {
+			x = t.from(kindOf(n.Type), x, "idx", t.Op(b32, "min.u32", t.lane, fmt.Sprint(left-1)))
+			whole = "@" + t.Op(pred, "setp.lt.u32", t.lane, fmt.Sprint(up(left, 16))) + " "
 		}
 		t.Line("%sst.shared.f32 %s, %s", whole, at, x)
 	})
@@ -331,7 +337,7 @@ func (t *team) pickColumns(n *rows.Node, i, b, by int) (out [4]string) {
 		same = same && f == first
 	}
 	switch {
-	case together:
+	case together && first.Elem+8*eighths(n.N) <= 8*eighths(a.N):
 		return t.fragment(a, i, b, by+first.Elem)
 	case !same:
 		refuse("a row that is put together of %d elements", n.N)

@@ -9,13 +9,13 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// A region of wide networks is done by teams, 64 rows at a time. Its weights are read from the
+// A region of wide networks is done by teams, up to 64 rows at a time. Its weights are read from the
 // cache that all blocks share. Sums of products that do not fit into the registers of a block are
 // left to others: their two factors are written, for all rows.
 const (
-	regionBands = 4
-	regionWide  = 48 << 10 // elements of matrices, forth and back; 256 x 256 take as long as XLA's kernels do, and seconds to be compiled
-	pieceRegs   = 64       // registers of a thread that a sum of products may take
+	mostBands  = 4
+	regionWide = 48 << 10 // elements of matrices, forth and back; 256 x 256 take as long as XLA's kernels do, and seconds to be compiled
+	pieceRegs  = 64       // registers of a thread that a sum of products may take
 )
 
 // Left is a sum over rows of a region that its kernel leaves to others: of products of two matrices
@@ -35,13 +35,27 @@ type teamRegion struct {
 	sums    []*teamSum
 }
 
+// wanted is how many blocks keep a device busy. Tests want fewer.
+var wanted = processors * 3 / 4
+
+// regionBands returns how many bands of rows a block has: as many as can be, since they share the
+// weights that are read, while there are as many blocks as wanted.
+func regionBands(rows int) int {
+	bands := mostBands
+	for bands > 1 && (rows%(band*bands) != 0 || rows/(band*bands) < wanted) {
+		bands /= 2
+	}
+	return bands
+}
+
 // ofTeamRegion writes a region as a kernel of teams with so many bytes of shared memory at most, or
 // refuses.
 func ofTeamRegion(r *rows.Region, name string, p ir.Precision, most int) Tiles {
-	if r.Rows%(band*regionBands) != 0 {
-		refuse("%d rows, which are no multiple of %d", r.Rows, band*regionBands)
+	bands := regionBands(r.Rows)
+	if r.Rows%(band*bands) != 0 {
+		refuse("%d rows, which are no multiple of %d", r.Rows, band*bands)
 	}
-	k := Tiles{Blocks: min(r.Rows/(band*regionBands), processors), At: make([]int, len(r.Sums))}
+	k := Tiles{Blocks: min(r.Rows/(band*bands), processors), At: make([]int, len(r.Sums))}
 	first := newTeamRegion(r, &k, p, nil)
 	first.kernel()
 	second := newTeamRegion(r, &k, p, first.reads)
@@ -54,7 +68,7 @@ func ofTeamRegion(r *rows.Region, name string, p ir.Precision, most int) Tiles {
 }
 
 func newTeamRegion(r *rows.Region, how *Tiles, p ir.Precision, known map[*rows.Node]int) *teamRegion {
-	t := &teamRegion{team: newTeam(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, p, regionBands), region: r, how: how, written: map[*rows.Node]int{}}
+	t := &teamRegion{team: newTeam(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, p, regionBands(r.Rows)), region: r, how: how, written: map[*rows.Node]int{}}
 	t.known = known
 	how.Single, how.Double, how.Written, how.Left = 0, 0, nil, nil
 	for i, s := range r.Sums {
