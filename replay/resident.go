@@ -153,8 +153,8 @@ func (t traced[E]) put(leaves []rl.Tensor, done rl.Tensor) {
 	t.on.Done = rl.Wrap(t.write(t.on.Done.Node(), at, done.Node()))
 }
 
-// aligned returns the number of rows inserted, where a ring is full after so many insertions in a form
-// that shows it to be a multiple of what an insertion has.
+// aligned returns the number of rows inserted. Where rings are full after so many insertions, its
+// form shows that it is a multiple of the rows of one.
 func (t traced[E]) aligned(rows *graph.Node) *graph.Node {
 	if t.capacity%t.envs != 0 {
 		return rows

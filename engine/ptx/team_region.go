@@ -9,9 +9,9 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// A region of wide networks is done by teams, up to 64 rows at a time. Its weights are read from the
-// cache that all blocks share. Sums of products that do not fit into the registers of a block are
-// left to others: their two factors are written, for all rows.
+// A region of wide networks is done by teams, up to 64 rows at a time. Its weights are read from
+// the cache that all blocks share. Sums of products that do not fit into the registers of a block
+// are left to others: their two factors are written, for all rows.
 const (
 	mostBands  = 4
 	regionWide = 48 << 10 // elements of matrices, forth and back; 256 x 256 take as long as XLA's kernels do, and seconds to be compiled
