@@ -13,8 +13,8 @@ func (b *builder) assignment(s *ast.AssignStmt) {
 	switch {
 	case s.Tok != token.ASSIGN && s.Tok != token.DEFINE:
 		text := oneLine(types.ExprString(s.Lhs[0]) + " " + s.Tok.String() + " " + types.ExprString(s.Rhs[0]))
-		value := b.expr(s.Rhs[0])
-		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{b.place(s.Lhs[0])}, Tok: s.Tok, Rhs: []ast.Expr{value}, Text: text})
+		place := b.place(s.Lhs[0])
+		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{place}, Tok: s.Tok, Rhs: []ast.Expr{b.expr(s.Rhs[0])}, Text: text})
 	case len(s.Lhs) == len(s.Rhs) && !b.entangled(s):
 		for i := range s.Lhs {
 			b.single(s, s.Lhs[i:i+1], s.Rhs[i])
@@ -110,10 +110,12 @@ func assigned(lhs []ast.Expr, rhs ast.Expr) string {
 	return oneLine(strings.Join(list, ", ") + " = " + types.ExprString(rhs))
 }
 
-func isBlank(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == "_"
+func isName(e ast.Expr) bool {
+	_, ok := e.(*ast.Ident)
+	return ok
 }
+
+func isBlank(e ast.Expr) bool { return isName(e) && e.(*ast.Ident).Name == "_" }
 
 // isElement reports whether a place is an element, or a part of one.
 func isElement(e ast.Expr) bool {
@@ -164,8 +166,12 @@ func (b *builder) held(e ast.Expr, hint string, t types.Type) ast.Expr {
 
 // entangled reports whether a tuple assignment must not be taken apart as it
 // stands: a later value or place mentions what an earlier one assigns, or an
-// earlier one writes memory that a later one may read.
+// earlier one writes memory that a later one may read. Operations in places run before
+// those in values.
 func (b *builder) entangled(s *ast.AssignStmt) bool {
+	if slices.ContainsFunc(s.Lhs, b.complex) && slices.ContainsFunc(s.Rhs, b.complex) {
+		return true
+	}
 	roots := map[types.Object]bool{}
 	for i := range s.Lhs {
 		if i > 0 && (b.mentions(s.Rhs[i], roots) || !isBlank(s.Lhs[i]) && b.reads(s.Lhs[i], roots)) {
@@ -223,7 +229,8 @@ func (b *builder) places(list []ast.Expr) (out []ast.Expr) {
 	return out
 }
 
-// place reads what is assigned to: a variable, a field or an element.
+// place reads what is assigned to: a variable, a field or an element. One of what a call or
+// a type assertion returns is that of a temporary.
 func (b *builder) place(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -236,7 +243,11 @@ func (b *builder) place(e ast.Expr) ast.Expr {
 			return b.p.Ref(b.local(o))
 		}
 	}
-	return b.expr(e)
+	out := b.expr(e)
+	if at := base(&out); !isName(*at) {
+		*at = b.held(*at, "of", nil)
+	}
+	return out
 }
 
 // holdIndices keeps the indices of places, which later assignments may change.

@@ -147,23 +147,16 @@ func Embedded(t types.Type, s *types.Selection) (out []*types.Var) {
 
 // Base returns the expression that a place is in: without the fields, elements and
 // pointers on the way to it.
-func Base(e ast.Expr) ast.Expr {
+func Base(e ast.Expr) ast.Expr { return *base(&e) }
+
+// base returns where in a place its Base stands.
+func base(at *ast.Expr) *ast.Expr {
 	for {
-		switch x := e.(type) {
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.UnaryExpr:
-			e = x.X
+		switch (*at).(type) {
+		case *ast.ParenExpr, *ast.SelectorExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.UnaryExpr:
+			at = Parts(*at)[0]
 		default:
-			return e
+			return at
 		}
 	}
 }

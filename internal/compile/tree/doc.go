@@ -56,6 +56,8 @@
 //	    what it skips goes into the other arm; where that is not enough, under if !left
 //	p, q = f(p, q), i, xs[i] = 1, 9
 //	    values and indices first, into temporaries, then one assignment after another
+//	e.(T)[i] = x, f()[i] = x
+//	    what is written into first, in a temporary
 //	a && op()
 //	    a branch
 //	switch x { case a: ... case op(): ... }

@@ -308,3 +308,22 @@ func caseOrder(t *T) int {
 	xs := []int{1, 2}
 	return t.op("f", order(t, 1), t.op("g", order(t, 2)), helper(xs)) + xs[order(t, 3)%2] - t.op("h")*order(t, 4)
 }
+
+func rest(xs []int) []int { return xs[1:] }
+
+func opened(t *T, xs []int) []int {
+	t.op("opened", len(xs))
+	return xs
+}
+
+func casePlaces(t *T) int {
+	xs := []int{1, 2, 3, 4}
+	var any any = xs
+	any.([]int)[0] = t.op("value", xs[1])
+	any.([]int)[1]++
+	rest(xs)[1] += t.op("added")
+	opened(t, xs)[t.op("index")%4] = t.op("last")
+	xs[order(t, 5)%4] -= order(t, 6)
+	rest(xs)[0], xs[3] = xs[3], rest(xs)[0]
+	return t.op("sum", xs[0], xs[1], xs[2], xs[3])
+}

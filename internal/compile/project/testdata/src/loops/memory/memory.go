@@ -76,6 +76,8 @@ func (t *Trainer) Train(run *rl.Run) error {
 		k.xs[0] += .25
 		k.n++
 		fill(means[2:], grid[1][1])
+		raise(means, .5)
+		behind(means)[1] *= means[1]
 		short := append(same[:1], .75)
 		order := slices.Clone(means)
 		slices.Sort(order)
@@ -102,5 +104,10 @@ func fill(xs []float64, x float64) {
 		xs[i] = x + float64(i)
 	}
 }
+
+// raise writes what is behind an interface.
+func raise(xs any, by float64) { xs.([]float64)[0] += by }
+
+func behind(xs []float64) []float64 { return xs[1:] }
 
 func swap(a, b float64) (float64, float64) { return b, a }
