@@ -25,9 +25,11 @@ type Spec struct {
 	Exact       bool   // state can be saved and loaded, so that a run can resume exactly
 	Why         string // why it is not Exact; may be empty
 
-	Envs  int // environments of the whole run
+	Envs int // environments of the whole run
+	//weft:own
 	First int // global index of the first one of this batch
-	Rows  int // environments of this batch
+	//weft:own
+	Rows int // environments of this batch
 }
 
 // AutoReset says how a batch goes on when an episode is over.

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/tree"
@@ -95,14 +96,27 @@ func newInterp(p *program, out *findings) *interp {
 		components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
 		ops: map[*types.Func]bool{}, looking: map[*types.Func]bool{}, helpers: map[*types.Func]*helper{}, reviewed: map[*types.Func]bool{},
 	}
-	for _, i := range p.main.pkg.Imports() {
-		if rel, ok := inVocabulary(i); ok && rel == "rl" {
-			if c, ok := i.Scope().Lookup("Component").(*types.TypeName); ok {
-				x.component, _ = c.Type().Underlying().(*types.Interface)
-			}
+	all := map[string]*types.Package{}
+	reach(p.main.pkg, all)
+	if o := lookup(all, "rl.Component"); o != nil {
+		x.component, _ = o.Type().Underlying().(*types.Interface)
+	}
+	for _, name := range p.words.Own {
+		at := strings.LastIndexByte(name, '.')
+		if o := lookup(all, name[:at]); o != nil {
+			x.varying[fieldNamed(o.Type(), name[at+1:])] = true
 		}
 	}
 	return x
+}
+
+// lookup returns what the vocabulary calls PACKAGE.NAME, nil if the package is not among all.
+func lookup(all map[string]*types.Package, word string) types.Object {
+	path, name, _ := strings.Cut(word, ".")
+	if p := all[module+"/"+path]; p != nil {
+		return p.Scope().Lookup(name)
+	}
+	return nil
 }
 
 // bad reports what cannot be read in a loop, with the calls that led to it.

@@ -261,7 +261,7 @@ type Frame struct {
 func Frames(ctx context.Context, dir string, patterns ...string) (out []*Frame, err error) {
 	err = eachRoot(ctx, dir, nil, patterns, func(r *packages.Package, others []*unit) {
 		f := &Frame{pkg: r, others: others, imports: map[string]*types.Package{}}
-		f.reach(r.Types)
+		reach(r.Types, f.imports)
 		out = append(out, f)
 	})
 	return out, err
@@ -269,11 +269,11 @@ func Frames(ctx context.Context, dir string, patterns ...string) (out []*Frame, 
 
 // reach notes what a package imports, at any distance: a program may have to name the
 // type of a value that the loop does not name.
-func (f *Frame) reach(p *types.Package) {
+func reach(p *types.Package, all map[string]*types.Package) {
 	for _, i := range p.Imports() {
-		if _, known := f.imports[i.Path()]; !known {
-			f.imports[i.Path()] = i
-			f.reach(i)
+		if _, known := all[i.Path()]; !known {
+			all[i.Path()] = i
+			reach(i, all)
 		}
 	}
 }

@@ -148,6 +148,9 @@ func (s *Source) Word(f *types.Func) vocabulary.Word {
 	return w
 }
 
+// Type returns what a type of the vocabulary, or what it points to, says of itself.
+func (s *Source) Type(t types.Type) vocabulary.Type { return s.x.p.typ(t) }
+
 // IsBatch reports whether values of a type hold tensors.
 func (s *Source) IsBatch(t types.Type) bool { return s.x.p.isBatch(t) }
 

@@ -55,11 +55,9 @@ func (x *interp) vary(f *types.Var, v *value) {
 	}
 }
 
-// differs reports whether a field holds what differs from replica to replica.
-func (x *interp) differs(f *types.Var) bool {
-	rel, ours := inVocabulary(f.Pkg())
-	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && tree.IsBasic(f.Type(), types.IsInteger)
-}
+// differs reports whether a field holds what differs from replica to replica: a directive above it
+// says so, or the constructor put it there.
+func (x *interp) differs(f *types.Var) bool { return x.varying[f.Origin()] }
 
 // recorded reports a graph function, or one of the constructor's literals, that
 // reads what differs: replicas would record other graphs than the plain loop.

@@ -209,7 +209,7 @@ func (d *device) applied(list []*line) {
 // what it changes.
 func (d *device) carry(list []*variable) []ast.Expr {
 	for _, v := range list {
-		if !tensors(v.typ) && d.numbers[v]&traced == 0 {
+		if !d.tensors(v.typ) && d.numbers[v]&traced == 0 {
 			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither tensors nor a number; use a variable of its own for each number", v.name))
 		}
 	}

@@ -314,18 +314,14 @@ func (f *flow) once(s tree.Stmt, origins []analyze.Origin) bool {
 	return ok
 }
 
-func isGrads(t types.Type) bool {
-	return t != nil && strings.HasSuffix(types.TypeString(t, nil), "weft/rl.Grads")
-}
-
 // kind returns how a value of type t crosses from one group to another.
 func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) fdg.Operator {
-	switch {
-	case isGrads(t) && !f.replicated(to):
+	switch grads := f.src.Type(t).Gradient; {
+	case grads && !f.replicated(to):
 		return fdg.Reduce
 	case from == to: // among members
 		return fdg.AllGather
-	case isGrads(t) && !f.replicated(from):
+	case grads && !f.replicated(from):
 		f.bad(pos, fmt.Sprintf("a gradient of %s would be applied by every replica of %s, and its memory is used up by the first: let one group have both", f.groups[from].Name, f.groups[to].Name))
 		return fdg.Send
 	case f.replicated(from) && f.replicated(to):

@@ -29,12 +29,11 @@ func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
 	m := &emitter{flow: f, me: me, rows: rows, x: f.variable("x", nil), met: map[*edgeRow]int{}}
 	m.x.fixed, m.rolls = true, m.closed
 	for _, v := range append([]*types.Var{f.tree.Recv}, f.tree.Args...) {
-		if v == nil {
-			continue
-		}
-		if p, ok := v.Type().(*types.Pointer); ok && strings.HasSuffix(types.TypeString(p, nil), "weft/rl.Run") {
+		switch {
+		case v == nil:
+		case f.src.Type(v.Type()).Run:
 			m.run = f.vars[v]
-		} else {
+		default:
 			m.t = f.vars[v]
 		}
 	}

@@ -251,7 +251,7 @@ func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 		case v.obj == nil || v.typ == nil:
 			return nil, nil, false
 		case u.member(v) != nil:
-		case !tensors(v.typ):
+		case !u.tensors(v.typ):
 			return nil, nil, false
 		}
 		if writes[v] > 0 {
@@ -265,23 +265,19 @@ func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 }
 
 // tensors reports whether values of a type are tensors and nothing else.
-func tensors(t types.Type) bool {
-	switch types.TypeString(t, nil) {
-	case module + "rl.Tensor", module + "rl.Tree":
-		return true
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return tensors(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !tensors(f.Type()) {
-				return false
-			}
+func (l *loop) tensors(t types.Type) bool {
+	return !tree.Holds(t, func(t types.Type) tree.Verdict {
+		of := l.src.Type(t)
+		_, list := t.Underlying().(*types.Slice)
+		_, fields := t.Underlying().(*types.Struct)
+		switch {
+		case of.Batch && !of.Gradient && l.open(t) == nil:
+			return tree.No
+		case list || fields:
+			return tree.Deeper
 		}
-		return true
-	}
-	return false
+		return tree.Yes
+	})
 }
 
 // first reports whether lines give a variable a value before they read it.

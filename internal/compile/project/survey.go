@@ -153,7 +153,7 @@ func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
 // what is no tensor and no number.
 func (d *device) grows(n *line) (yes bool) {
 	for _, v := range d.lasting(n.arms[0]) {
-		yes = yes || !isNumber(v.typ) && !tensors(v.typ)
+		yes = yes || !isNumber(v.typ) && !d.tensors(v.typ)
 	}
 	each(n.arms[0], func(n *line) {
 		read, _ := n.exprs()

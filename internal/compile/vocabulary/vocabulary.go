@@ -56,7 +56,9 @@
 //	//weft:trainer                      any trainer
 //	//weft:pure                         functions of this type compute only
 //
-// with axis=AXIS, home=FRAGMENT and copyable for components and their parts; alone is
+// and above a field of a struct //weft:own may stand.
+//
+// Components and their parts have axis=AXIS, home=FRAGMENT and copyable; alone is
 // for a component of which a loop has one, large for one that is not copied into a
 // graph for a call, steady for one that a device writes equally often in every
 // iteration.
@@ -201,6 +203,8 @@ type Set struct {
 	Words      map[string]Word
 	Components map[string]Component
 	Types      map[string]Type
+	// Own are the fields, each with its package and type, that differ from replica to replica.
+	Own []string
 }
 
 // Read reads the files of packages, by the packages' names as words have them.
@@ -395,18 +399,32 @@ func (r *reader) typ(d *ast.GenDecl, t *ast.TypeSpec) error {
 	if doc == nil && len(d.Specs) == 1 {
 		doc = d.Doc
 	}
-	err := r.directives(doc, name, r.about)
-	methods, ok := t.Type.(*ast.InterfaceType)
-	if err != nil || !ok {
-		return err
+	errs := []error{r.directives(doc, name, r.about)}
+	var members []*ast.Field
+	switch t := t.Type.(type) {
+	case *ast.InterfaceType:
+		members = t.Methods.List
+	case *ast.StructType:
+		members = t.Fields.List
 	}
-	for _, m := range methods.Methods.List {
+	for _, m := range members {
 		for _, id := range m.Names {
-			if err := r.function(m.Doc, name+"."+id.Name, m.Type.(*ast.FuncType)); err != nil {
-				return err
+			if f, method := m.Type.(*ast.FuncType); method {
+				errs = append(errs, r.function(m.Doc, name+"."+id.Name, f))
+			} else {
+				errs = append(errs, r.directives(m.Doc, name+"."+id.Name, r.field))
 			}
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// field reads a directive above a field of a struct.
+func (r *reader) field(name string, d ast.Directive) error {
+	if d.Name != "own" {
+		return fmt.Errorf("//weft:%s says nothing about a field", d.Name)
+	}
+	r.set.Own = append(r.set.Own, name)
 	return nil
 }
 
