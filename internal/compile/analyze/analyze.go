@@ -137,11 +137,9 @@ func (x *interp) train(d *ast.FuncDecl) {
 	if !x.out.errors() && !x.check(p, x.isOperation) {
 		return
 	}
-	p.Body.Walk(func(s tree.Stmt) bool {
-		l, ok := s.(*tree.Loop)
-		x.iterates = x.iterates || ok && l.Next
-		return true
-	})
+	for l := range tree.Each[*tree.Loop](p.Body) {
+		x.iterates = x.iterates || l.Next
+	}
 	for before := len(x.out.list); ; x.out.list = x.out.list[:before] {
 		x.b, x.st, x.environment = newBuilder(x.p.fset), newState(), nil
 		if x.run(p, x.self, args); !x.b.backwards() || len(x.b.keys) == len(x.late) {

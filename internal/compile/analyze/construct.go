@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"go/types"
+	"iter"
 	"slices"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
@@ -194,7 +195,9 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 	var out []*types.Func
 	called := map[*types.Func]bool{}
 	for _, f := range x.p.main.files {
-		eachCall(f, x.p.main.info, func(_ *ast.CallExpr, fn *types.Func) { called[fn] = true })
+		for _, fn := range eachCall(f, x.p.main.info) {
+			called[fn] = true
+		}
 	}
 	for fn, src := range x.p.funcs {
 		if src.unit == x.p.main && fn.Signature().Recv() == nil && x.gives(fn, trainer) {
@@ -213,33 +216,34 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 // them calls: an algorithm may be another one with settings of its own.
 func (x *interp) defined() (out []*types.Func) {
 	for _, f := range x.p.main.files {
-		eachCall(f, x.p.main.info, func(call *ast.CallExpr, fn *types.Func) {
+		for call, fn := range eachCall(f, x.p.main.info) {
 			if w, _ := x.p.word(fn); w.Defines && w.GraphAt < len(call.Args) {
 				if built := tree.Callee(x.p.main.info, &ast.CallExpr{Fun: call.Args[w.GraphAt]}); built != nil {
 					out = append(out, built)
 				}
 			}
-		})
+		}
 	}
 	called := map[*types.Func]bool{}
 	for _, built := range out {
 		if src, ok := x.p.funcs[built]; ok {
-			eachCall(src.decl, src.unit.info, func(_ *ast.CallExpr, fn *types.Func) { called[fn] = called[fn] || fn != built })
+			for _, fn := range eachCall(src.decl, src.unit.info) {
+				called[fn] = called[fn] || fn != built
+			}
 		}
 	}
 	return slices.DeleteFunc(out, func(f *types.Func) bool { return called[f] })
 }
 
-// eachCall calls f with all calls of declared functions in a node.
-func eachCall(n ast.Node, info *types.Info, f func(call *ast.CallExpr, fn *types.Func)) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if fn := tree.Callee(info, call); fn != nil {
-				f(call, fn)
+// eachCall returns all calls of declared functions in a node.
+func eachCall(n ast.Node, info *types.Info) iter.Seq2[*ast.CallExpr, *types.Func] {
+	return func(yield func(*ast.CallExpr, *types.Func) bool) {
+		for call := range tree.Nodes[*ast.CallExpr](n) {
+			if fn := tree.Callee(info, call); fn != nil && !yield(call, fn) {
+				return
 			}
 		}
-		return true
-	})
+	}
 }
 
 // gives reports whether a function returns a trainer.

@@ -61,18 +61,15 @@ func (h *helper) places(a *tree.Assign) []ast.Expr {
 
 // written returns the parameters whose memory the helper writes.
 func (h *helper) written() (out []int) {
-	h.t.Body.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			for _, e := range h.places(a) {
-				for v := range h.t.Memory(e) {
-					if i, given := h.parameter(v); given && h.lends(i) && !slices.Contains(out, i) {
-						out = append(out, i)
-					}
+	for a := range tree.Each[*tree.Assign](h.t.Body) {
+		for _, e := range h.places(a) {
+			for v := range h.t.Memory(e) {
+				if i, given := h.parameter(v); given && h.lends(i) && !slices.Contains(out, i) {
+					out = append(out, i)
 				}
 			}
 		}
-		return true
-	})
+	}
 	slices.Sort(out)
 	return out
 }
@@ -223,44 +220,37 @@ func (x *interp) mutates(t *tree.Program) {
 		if t.Recv == nil || t.Root(e) != t.Recv {
 			return
 		}
-		ast.Inspect(e, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && t.Root(sel) == t.Recv {
+		for sel := range tree.Nodes[*ast.SelectorExpr](e) {
+			if t.Root(sel) == t.Recv {
 				for _, f := range t.Fields(sel) {
 					x.mutables[f.Origin()] = true
 				}
 			}
-			return true
-		})
+		}
 	}
-	t.Body.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			for _, l := range a.Lhs {
-				note(l)
+	for a := range tree.Each[*tree.Assign](t.Body) {
+		for _, l := range a.Lhs {
+			note(l)
+		}
+	}
+	for e := range tree.Parsed[ast.Expr](t.Body) {
+		switch e := e.(type) {
+		case *ast.UnaryExpr:
+			if e.Op == token.AND {
+				note(e.X)
+			}
+		case *ast.CallExpr:
+			for _, a := range e.Args { // of what is filled
+				if t.Refers(t.Info.TypeOf(a)) {
+					note(a)
+				}
+			}
+			fn := tree.Callee(t.Info, e)
+			if sel, ok := e.Fun.(*ast.SelectorExpr); ok && fn != nil && fn.Signature().Recv() != nil && tree.IsPointer(fn.Signature().Recv().Type()) && !tree.IsPointer(t.Info.TypeOf(sel.X)) {
+				note(sel.X)
 			}
 		}
-		for _, e := range tree.Exprs(s) {
-			ast.Inspect(e, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.UnaryExpr:
-					if n.Op == token.AND {
-						note(n.X)
-					}
-				case *ast.CallExpr:
-					for _, a := range n.Args { // of what is filled
-						if t.Refers(t.Info.TypeOf(a)) {
-							note(a)
-						}
-					}
-					fn := tree.Callee(t.Info, n)
-					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && fn != nil && fn.Signature().Recv() != nil && tree.IsPointer(fn.Signature().Recv().Type()) && !tree.IsPointer(t.Info.TypeOf(sel.X)) {
-						note(sel.X)
-					}
-				}
-				return true
-			})
-		}
-		return true
-	})
+	}
 }
 
 // pure are the foreign packages, with those of their functions, if not all, that

@@ -216,9 +216,13 @@ func (x *interp) looks(fn *types.Func) bool {
 }
 
 // calls reports whether a function calls one of which f is true.
-func calls(src source, f func(*types.Func) bool) (yes bool) {
-	eachCall(src.decl.Body, src.unit.info, func(_ *ast.CallExpr, fn *types.Func) { yes = yes || f(fn) })
-	return yes
+func calls(src source, f func(*types.Func) bool) bool {
+	for _, fn := range eachCall(src.decl.Body, src.unit.info) {
+		if f(fn) {
+			return true
+		}
+	}
+	return false
 }
 
 // runs reports whether a function is given the run.

@@ -182,11 +182,9 @@ func (x *interp) replaced(s *tree.Assign) {
 		return
 	}
 	v, reads := x.t.Var(s.Lhs[0]), false
-	ast.Inspect(s.Rhs[0], func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		reads = reads || ok && x.t.Var(id) == v
-		return !reads
-	})
+	for id := range tree.Nodes[*ast.Ident](s.Rhs[0]) {
+		reads = reads || x.t.Var(id) == v
+	}
 	if v != nil && !reads {
 		delete(x.st.vars, v)
 	}

@@ -124,19 +124,18 @@ func (x *interp) uniform(lhs ast.Expr, s *tree.Assign) bool {
 	if over == nil || over != x.t.Var(at.X) || l.Key == nil || l.Key != x.t.Var(at.Index) {
 		return false
 	}
-	all := true
-	l.Body.Walk(func(n tree.Stmt) bool {
+	for n := range tree.Each[tree.Stmt](l.Body) {
 		a, ok := n.(*tree.Assign)
-		all = all && ok
-		if ok && a != s {
-			for _, e := range append(slices.Clone(a.Lhs), a.Fills...) {
-				v := x.t.Root(e)
-				all = all && v != over && v != l.Key
+		if !ok {
+			return false
+		}
+		for _, e := range slices.Concat(a.Lhs, a.Fills) {
+			if v := x.t.Root(e); a != s && (v == over || v == l.Key) {
+				return false
 			}
 		}
-		return true
-	})
-	return all
+	}
+	return true
 }
 
 // lays checks what a word of a constructor is given, and returns what of it goes on

@@ -124,12 +124,9 @@ func (d *device) iteration() tree.Block {
 			d.bad(next.Pos, "a phase cannot be one device program")
 		}
 	}
-	next.Body.Walk(func(s tree.Stmt) bool {
-		if _, ok := s.(*tree.Return); ok {
-			d.bad(s.At().Pos, "a return inside the loop over run.Next ends the run, which a device program cannot do; let the budget end it (--steps), or choose a policy that runs the loop on the host")
-		}
-		return true
-	})
+	for s := range tree.Each[*tree.Return](next.Body) {
+		d.bad(s.Pos, "a return inside the loop over run.Next ends the run, which a device program cannot do; let the budget end it (--steps), or choose a policy that runs the loop on the host")
+	}
 	return next.Body
 }
 
@@ -156,18 +153,12 @@ func (d *device) folded(c *tree.Call) bool {
 			})
 		}
 	}
-	c.Body.Walk(func(s tree.Stmt) bool {
-		_, isLoop := s.(*tree.Loop)
-		ok = ok && !isLoop
-		return ok
-	})
-	eachExpr(c.Body, func(e ast.Expr) {
-		ast.Inspect(e, func(n ast.Node) bool {
-			call, isCall := n.(*ast.CallExpr)
-			ok = ok && !(isCall && (d.src.Word(d.callee(call)).Counter || d.computes(call)))
-			return ok
-		})
-	})
+	for range tree.Each[*tree.Loop](c.Body) {
+		return false
+	}
+	for call := range tree.Parsed[*ast.CallExpr](c.Body) {
+		ok = ok && !d.src.Word(d.callee(call)).Counter && !d.computes(call)
+	}
 	return ok
 }
 

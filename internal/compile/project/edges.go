@@ -303,13 +303,11 @@ func (f *flow) once(s tree.Stmt, origins []analyze.Origin) bool {
 	_, ok := s.(*tree.Assign)
 	if call, isCall := s.(*tree.Call); isCall {
 		ok = true
-		call.Body.Walk(func(s tree.Stmt) bool {
-			_, loop := s.(*tree.Loop)
-			ok = ok && !(loop && slices.ContainsFunc(f.inside(s), func(a *action) bool {
+		for s := range tree.Each[*tree.Loop](call.Body) {
+			ok = ok && !slices.ContainsFunc(f.inside(s), func(a *action) bool {
 				return slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == a.node })
-			}))
-			return ok
-		})
+			})
+		}
 	}
 	return ok
 }

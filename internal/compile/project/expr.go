@@ -269,14 +269,11 @@ func (l *loop) typeExpr(t types.Type, pos token.Pos) ast.Expr {
 		return ast.NewIdent("any")
 	}
 	secret := private(t, l.src.Pkg)
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if id.NamePos = 0; secret != nil && id.Name == secret.Name() {
-				l.hide(id, secret, pos)
-			}
+	for id := range tree.Nodes[*ast.Ident](e) {
+		if id.NamePos = 0; secret != nil && id.Name == secret.Name() {
+			l.hide(id, secret, pos)
 		}
-		return true
-	})
+	}
 	l.types[e] = t
 	return e
 }

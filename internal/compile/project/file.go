@@ -19,6 +19,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -200,14 +201,11 @@ func assemble(pkg string, body []byte, imports map[string]string) ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("generated code: %w\n%s", err, body)
 	}
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := sel.X.(*ast.Ident); ok {
-				used[id.Name] = true
-			}
+	for sel := range tree.Nodes[*ast.SelectorExpr](parsed) {
+		if id, ok := sel.X.(*ast.Ident); ok {
+			used[id.Name] = true
 		}
-		return true
-	})
+	}
 	b.WriteString("import (\n")
 	for _, group := range []bool{false, true} {
 		for _, p := range slices.Sorted(maps.Keys(imports)) {

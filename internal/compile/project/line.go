@@ -69,14 +69,11 @@ func (n *line) exprs() (read, write []ast.Expr) {
 
 // mentions visits the variables in an expression.
 func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if v := m.of(id); v != nil {
-				f(v)
-			}
+	for id := range tree.Nodes[*ast.Ident](e) {
+		if v := m.of(id); v != nil {
+			f(v)
 		}
-		return true
-	})
+	}
 }
 
 // mentioned counts how often lines mention variables.

@@ -222,12 +222,9 @@ func (a *action) wanted(i int, out live) *part {
 
 // inside returns the actions in a statement, in order.
 func (l *loop) inside(s tree.Stmt) (out []*action) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			out = append(out, l.actions[a])
-		}
-		return true
-	})
+	for a := range tree.Each[*tree.Assign](tree.Block{s}) {
+		out = append(out, l.actions[a])
+	}
 	return out
 }
 
@@ -257,21 +254,9 @@ func exits(s tree.Stmt) (yes bool) {
 }
 
 // returns reports whether a statement may leave the program.
-func returns(s tree.Stmt) (yes bool) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		_, ok := s.(*tree.Return)
-		yes = yes || ok
-		return !yes
-	})
-	return yes
-}
-
-// eachExpr visits the expressions of statements, what they assign to included.
-func eachExpr(b tree.Block, f func(ast.Expr)) {
-	b.Walk(func(s tree.Stmt) bool {
-		for _, e := range tree.Exprs(s) {
-			f(e)
-		}
+func returns(s tree.Stmt) bool {
+	for range tree.Each[*tree.Return](tree.Block{s}) {
 		return true
-	})
+	}
+	return false
 }

@@ -48,12 +48,10 @@ func (l *loop) shared(s *tree.Loop, g int) bool {
 // statement.
 func (l *loop) filled(s tree.Stmt, v *variable) (yes bool) {
 	fills := func(e ast.Expr) bool { return l.place(e).v == v && l.ownPlace(e) }
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		n, ok := s.(*tree.Loop)
-		yes = yes || ok && l.shared(n, l.agents()) &&
+	for n := range tree.Each[*tree.Loop](tree.Block{s}) {
+		yes = yes || l.shared(n, l.agents()) &&
 			slices.ContainsFunc(l.inside(n), func(a *action) bool { return slices.ContainsFunc(a.Lhs, fills) })
-		return !yes
-	})
+	}
 	return yes
 }
 
@@ -106,12 +104,11 @@ func (f *flow) checkMembers() {
 			f.checkMember(id, n)
 		}
 	}
-	f.tree.Body.Walk(func(s tree.Stmt) bool {
-		if n, ok := s.(*tree.Loop); ok && f.shared(n, g) {
+	for n := range tree.Each[*tree.Loop](f.tree.Body) {
+		if f.shared(n, g) {
 			f.checkFamily(n)
 		}
-		return true
-	})
+	}
 	f.checkElements()
 }
 
@@ -143,7 +140,7 @@ func (f *flow) checkFamily(s *tree.Loop) {
 		return !inner
 	})
 	outer := f.changes(s)
-	s.Body.Walk(func(n tree.Stmt) bool {
+	for n := range tree.Each[tree.Stmt](s.Body) {
 		switch n := n.(type) {
 		case *tree.Loop:
 			if f.families[n] != nil {
@@ -163,8 +160,7 @@ func (f *flow) checkFamily(s *tree.Loop) {
 				f.bad(n.At().Pos, fmt.Sprintf("%s crosses while members are gone through, and no replica goes through all of them; let all members come first", v.name))
 			}
 		}
-		return true
-	})
+	}
 }
 
 // held reports whether an expression is a field that the trainer leads to.
@@ -189,21 +185,18 @@ func (f *flow) checkElements() {
 	for s := range f.families {
 		members = append(members, tree.Element(f.typeOf(s.Over)))
 	}
-	eachExpr(f.tree.Body, func(e ast.Expr) {
-		config := map[ast.Expr]bool{} // a number of a member's is the same everywhere
-		ast.Inspect(e, func(n ast.Node) bool {
-			switch x := n.(type) {
-			case *ast.SelectorExpr:
-				config[x.X] = tree.IsBasic(f.typeOf(x), ^0)
-			case *ast.IndexExpr:
-				is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
-				if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {
-					f.bad(x.Pos(), "this may be another member, whom another replica has; use the number of the loop over members")
-				}
+	config := map[ast.Expr]bool{} // a number of a member's is the same everywhere
+	for e := range tree.Parsed[ast.Expr](f.tree.Body) {
+		switch x := e.(type) {
+		case *ast.SelectorExpr:
+			config[x.X] = tree.IsBasic(f.typeOf(x), ^0)
+		case *ast.IndexExpr:
+			is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
+			if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {
+				f.bad(x.Pos(), "this may be another member, whom another replica has; use the number of the loop over members")
 			}
-			return true
-		})
-	})
+		}
+	}
 }
 
 // memberLoop goes through a replica's own members.

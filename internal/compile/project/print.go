@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // writer prints a program's lines. Variables are declared in the innermost block
@@ -330,17 +332,14 @@ func (w *writer) head(n *line) ast.Stmt {
 
 // text prints an expression or a simple statement.
 func (w *writer) text(n ast.Node) string {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if p, hidden := w.hidden[id]; hidden {
-				w.out.add(p.Pos, p.Message)
-			}
-			if name, ok := w.names[w.of(id)]; ok {
-				id.Name = name
-			}
+	for id := range tree.Nodes[*ast.Ident](n) {
+		if p, hidden := w.hidden[id]; hidden {
+			w.out.add(p.Pos, p.Message)
 		}
-		return true
-	})
+		if name, ok := w.names[w.of(id)]; ok {
+			id.Name = name
+		}
+	}
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, token.NewFileSet(), n); err != nil {
 		w.bad(w.src.Train.Pos(), "cannot print: "+err.Error())

@@ -131,10 +131,7 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 // rolled returns a call in the place of what it was read through to.
 func (m *emitter) rolled(c *tree.Call) *line {
 	n := &line{pos: c.Pos, pure: true}
-	tree.Block{c}.Walk(func(s tree.Stmt) bool {
-		n.from = append(n.from, s)
-		return true
-	})
+	n.from = slices.Collect(tree.Each[tree.Stmt](tree.Block{c}))
 	for _, a := range m.inside(c) {
 		n.pure = n.pure && a.owner == everywhere && !m.through(a)
 	}

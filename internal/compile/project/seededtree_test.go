@@ -101,14 +101,9 @@ func otherJumps(b *bench) (out []place) {
 
 // inside visits all expressions of the tree.
 func (b *bench) inside(f func(ast.Expr)) {
-	eachExpr(b.src.Tree.Body, func(e ast.Expr) {
-		ast.Inspect(e, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok {
-				f(e)
-			}
-			return true
-		})
-	})
+	for e := range tree.Parsed[ast.Expr](b.src.Tree.Body) {
+		f(e)
+	}
 }
 
 var ordered = []token.Token{token.SUB, token.QUO, token.REM, token.LSS, token.LEQ, token.GTR, token.GEQ, token.SHL, token.SHR}

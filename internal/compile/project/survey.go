@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // survey finds out which loops become the program's, and who knows each number.
@@ -124,12 +126,9 @@ func (d *device) plain(n *line) bool {
 	each(n.arms[0], func(x *line) {
 		read, write := x.exprs()
 		for _, e := range append(read, write...) {
-			ast.Inspect(e, func(x ast.Node) bool {
-				if call, ok := x.(*ast.CallExpr); ok {
-					uses += d.places(call, n.key)
-				}
-				return true
-			})
+			for call := range tree.Nodes[*ast.CallExpr](e) {
+				uses += d.places(call, n.key)
+			}
 		}
 	})
 	return uses == d.mentioned(n.arms[0])[n.key]

@@ -204,13 +204,13 @@ func (b *builder) crossed(lhs []ast.Expr) bool {
 }
 
 // mentions reports whether an expression names one of some variables.
-func (b *builder) mentions(e ast.Expr, vars map[types.Object]bool) (yes bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		yes = yes || ok && id.Name != "_" && vars[b.fr.Info.ObjectOf(id)]
-		return !yes
-	})
-	return yes
+func (b *builder) mentions(e ast.Expr, vars map[types.Object]bool) bool {
+	for id := range Nodes[*ast.Ident](e) {
+		if id.Name != "_" && vars[b.fr.Info.ObjectOf(id)] {
+			return true
+		}
+	}
+	return false
 }
 
 // reads reports whether assigning to a place reads one of some variables.

@@ -88,14 +88,13 @@ func (b *builder) operands(list []ast.Expr) []ast.Expr {
 }
 
 // calls reports whether evaluating an expression calls a function.
-func calls(info *types.Info, e ast.Expr) (yes bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !info.Types[call.Fun].IsType() && info.Types[call].Value == nil {
-			yes = true
+func calls(info *types.Info, e ast.Expr) bool {
+	for call := range Nodes[*ast.CallExpr](e) {
+		if !info.Types[call.Fun].IsType() && info.Types[call].Value == nil {
+			return true
 		}
-		return !yes
-	})
-	return yes
+	}
+	return false
 }
 
 // complex reports whether reading an expression makes statements.
@@ -202,14 +201,11 @@ func (b *builder) typeExpr(e ast.Expr) ast.Expr {
 // localConstant reports whether an expression mentions a constant that is declared
 // inside a function, or one that its package keeps to itself.
 func (b *builder) localConstant(e ast.Expr) (yes bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if c, ok := b.fr.Info.ObjectOf(id).(*types.Const); ok && c.Pkg() != nil {
-				yes = yes || c.Parent() != c.Pkg().Scope() || c.Pkg() != b.p.Pkg && !c.Exported()
-			}
+	for id := range Nodes[*ast.Ident](e) {
+		if c, ok := b.fr.Info.ObjectOf(id).(*types.Const); ok && c.Pkg() != nil {
+			yes = yes || c.Parent() != c.Pkg().Scope() || c.Pkg() != b.p.Pkg && !c.Exported()
 		}
-		return !yes
-	})
+	}
 	return yes
 }
 

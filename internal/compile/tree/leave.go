@@ -42,13 +42,13 @@ func (b *builder) eliminate(list Block, to *exit) Block {
 }
 
 // any reports whether something in a block leaves for the exit.
-func (e *eliminator) any(list Block) (yes bool) {
-	list.Walk(func(s Stmt) bool {
-		l, ok := s.(*leave)
-		yes = yes || ok && l.to == e.to
-		return !yes
-	})
-	return yes
+func (e *eliminator) any(list Block) bool {
+	for l := range Each[*leave](list) {
+		if l.to == e.to {
+			return true
+		}
+	}
+	return false
 }
 
 // always reports whether a block ends by leaving for the exit, in every way

@@ -27,24 +27,16 @@ func (p *Program) memory() {
 	}
 	for more := true; more; {
 		more = false
-		p.Body.Walk(func(s Stmt) bool {
-			switch s := s.(type) {
-			case *Assign:
-				more = p.shared(s) || more
-			case *Loop:
-				if s.Value != nil {
-					more = p.gives(s.Value, false, s.Over, s.Value.Type()) || more
-				}
-			}
-			return true
-		})
-	}
-	p.Body.Walk(func(s Stmt) bool {
-		if a, ok := s.(*Assign); ok {
-			a.Shares = p.changed(a)
+		for a := range Each[*Assign](p.Body) {
+			more = p.shared(a) || more
 		}
-		return true
-	})
+		for l := range Each[*Loop](p.Body) {
+			more = l.Value != nil && p.gives(l.Value, false, l.Over, l.Value.Type()) || more
+		}
+	}
+	for a := range Each[*Assign](p.Body) {
+		a.Shares = p.changed(a)
+	}
 }
 
 // shared finds more of what an assignment makes variables share.

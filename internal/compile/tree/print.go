@@ -201,11 +201,7 @@ func (w *writer) text(e ast.Expr) string {
 		return ""
 	}
 	c := w.p.Copy(e)
-	ast.Inspect(c, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
+	for id := range Nodes[*ast.Ident](c) {
 		if tv := w.p.Info.Types[id]; tv.IsType() {
 			id.Name = w.typ(tv.Type)
 			if strings.HasPrefix(id.Name, "*") || strings.HasPrefix(id.Name, "func") {
@@ -214,8 +210,7 @@ func (w *writer) text(e ast.Expr) string {
 		} else if v := w.p.Var(id); v != nil {
 			id.Name = w.names[v]
 		}
-		return true
-	})
+	}
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, token.NewFileSet(), c); err != nil {
 		return err.Error()

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"slices"
 )
 
@@ -198,6 +199,47 @@ func (b Block) Walk(f func(Stmt) bool) {
 			}
 		case *Call:
 			s.Body.Walk(f)
+		}
+	}
+}
+
+// Each returns the statements of one kind in a block, in the order of Walk.
+func Each[S Stmt](b Block) iter.Seq[S] {
+	return func(yield func(S) bool) {
+		more := true
+		b.Walk(func(s Stmt) bool {
+			if x, ok := s.(S); ok && more {
+				more = yield(x)
+			}
+			return more
+		})
+	}
+}
+
+// Nodes returns the nodes of one kind in the source that n is, the outer ones first.
+func Nodes[N ast.Node](n ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		more := true
+		ast.Inspect(n, func(n ast.Node) bool {
+			if x, ok := n.(N); ok && more {
+				more = yield(x)
+			}
+			return more
+		})
+	}
+}
+
+// Parsed returns the nodes of one kind in the expressions of a block's statements.
+func Parsed[N ast.Node](b Block) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for s := range Each[Stmt](b) {
+			for _, e := range Exprs(s) {
+				for n := range Nodes[N](e) {
+					if !yield(n) {
+						return
+					}
+				}
+			}
 		}
 	}
 }
