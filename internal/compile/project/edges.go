@@ -20,7 +20,7 @@ type edgeRow struct {
 	plan.Edge
 	ident string
 	v     *variable
-	part  *part // what of it is carried, as one value
+	part  part // what of it is carried, as one value
 	path  string
 	to    int
 	from  int
@@ -110,9 +110,9 @@ func joinedWords(name string) (out string) {
 // them.
 func (f *flow) crossing(s tree.Stmt) (out []*edgeRow) {
 	for g := range f.groups {
-		l := f.sent[s][g]
+		l := f.sent[spot{s, g}]
 		for _, v := range l.sorted() {
-			from := f.from[s][g][v]
+			from := f.from[spot{s, g}][v]
 			if v.resource >= 0 {
 				out = append(out, f.copied(s, v, from, g))
 				continue
@@ -133,15 +133,15 @@ func (f *flow) crossing(s tree.Stmt) (out []*edgeRow) {
 // own fields do.
 type load struct {
 	path string
-	part *part
+	part part
 }
 
 // loads returns the values as which a part of a variable crosses; ok is false if some
 // of it cannot. A variable that is made here crosses as one, unless it holds fields
 // that only its package sees.
-func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load, ok bool) {
+func (f *flow) loads(s tree.Stmt, v *variable, p part) (out []load, ok bool) {
 	ok = true
-	add := func(path string, p *part) {
+	add := func(path string, p part) {
 		more, sent := f.exported(typeAt(v.typ, path), path, p)
 		out, ok = append(out, more...), ok && sent
 	}
@@ -152,7 +152,7 @@ func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load, ok bool) {
 		}
 	}
 	if len(made) == 0 {
-		for _, path := range p.paths() {
+		for _, path := range p {
 			add(path, whole)
 		}
 	}
@@ -161,14 +161,14 @@ func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load, ok bool) {
 
 // exported splits a value until no part of it hides a field; ok is false if there is
 // a part that cannot be split.
-func (f *flow) exported(t types.Type, path string, p *part) (out []load, ok bool) {
+func (f *flow) exported(t types.Type, path string, p part) (out []load, ok bool) {
 	if f.carries(t) {
 		return []load{{path, p}}, true
 	}
 	fields := f.open(t)
 	ok = fields != nil
 	for _, field := range fields {
-		if sub := p.field(field.Name()); !sub.none() {
+		if sub := p.get(field.Name()); !sub.none() {
 			more, sent := f.exported(field.Type(), strings.Trim(path+"."+field.Name(), "."), sub)
 			out, ok = append(out, more...), ok && sent
 		}
@@ -178,7 +178,7 @@ func (f *flow) exported(t types.Type, path string, p *part) (out []load, ok bool
 
 // crosses reports whether a part of a variable can be sent: as one value, or field
 // by field.
-func (f *flow) crosses(s tree.Stmt, v *variable, p *part) bool {
+func (f *flow) crosses(s tree.Stmt, v *variable, p part) bool {
 	if v.resource >= 0 {
 		return true
 	}
@@ -225,13 +225,13 @@ func (f *flow) byMember(r *edgeRow, s tree.Stmt, own bool) {
 }
 
 // merged returns a part with elements of slices taken for all of them.
-func (p *part) merged() *part {
-	if p == nil || p.all || p.sub[element] != nil {
-		return at("")
+func (p part) merged() (out part) {
+	if p.none() {
+		return whole
 	}
-	out := &part{sub: map[string]*part{}}
-	for name, s := range p.sub {
-		out.sub[name] = s.merged()
+	for _, path := range p {
+		up, _, _ := strings.Cut("."+path, "."+element)
+		out = out.plus(at(strings.TrimPrefix(up, ".")))
 	}
 	return out
 }
@@ -276,9 +276,9 @@ func (f *flow) writer(s tree.Stmt, resource int) (id int) {
 	return id
 }
 
-func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to int) *edgeRow {
+func (f *flow) value(s tree.Stmt, v *variable, p part, path string, from, to int) *edgeRow {
 	var origins []analyze.Origin // the parts of nodes' results that cross
-	for _, sub := range p.paths() {
+	for _, sub := range p {
 		origins = append(origins, f.origins(s, true, v, strings.Trim(path+"."+sub, "."))...)
 	}
 	axis, node := fdg.None, 0

@@ -93,7 +93,7 @@ func (m *emitter) follows(s tree.Stmt) bool {
 	if m.entire {
 		return m.chosen == nil || m.chosen[s]
 	}
-	return m.keep[s][m.me]
+	return m.keep[spot{s, m.me}]
 }
 
 // executes reports whether the program has an assignment.
@@ -101,7 +101,7 @@ func (m *emitter) executes(s *tree.Assign) bool {
 	if m.entire {
 		return m.chosen == nil || m.chosen[s]
 	}
-	_, mine := m.does[s][m.me]
+	_, mine := m.does[spot{s, m.me}]
 	return mine
 }
 
@@ -187,7 +187,7 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 	case a.owner == everywhere:
 		if ok && s.Tok == token.ASSIGN && len(as.Lhs) == len(as.Rhs) {
 			for i := range as.Rhs {
-				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[s][m.me]))
+				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[spot{s, m.me}]))
 			}
 		}
 	case m.special(a.node):
@@ -197,16 +197,16 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 }
 
 // only returns a composite literal with those fields alone that are wanted.
-func (m *emitter) only(e ast.Expr, p *part) ast.Expr {
+func (m *emitter) only(e ast.Expr, p part) ast.Expr {
 	names, values := m.elements(e)
-	if names == nil || p == nil || p.all {
+	if names == nil || p.none() || p.all() {
 		return e
 	}
 	out := &ast.CompositeLit{Type: ast.Unparen(e).(*ast.CompositeLit).Type}
 	same := true
 	for i, x := range values {
-		now := m.only(x, p.field(names[i]))
-		if p.field(names[i]).none() {
+		now := m.only(x, p.get(names[i]))
+		if p.get(names[i]).none() {
 			same = false
 			continue
 		}
@@ -292,7 +292,7 @@ func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
 }
 
 // partOf returns a value with those fields alone that are carried.
-func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
+func (m *emitter) partOf(e ast.Expr, t types.Type, p part) ast.Expr {
 	fields := m.open(t)
 	if m.covers(p, t) {
 		return e
@@ -300,7 +300,7 @@ func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	lit := &ast.CompositeLit{Type: m.typeExpr(t, token.NoPos)}
 	m.types[lit] = t
 	for _, f := range fields {
-		if s := p.field(f.Name()); !s.none() {
+		if s := p.get(f.Name()); !s.none() {
 			x := m.fieldOf(m.copy(e), f.Name())
 			lit.Elts = append(lit.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(f.Name()), Value: m.partOf(x, f.Type(), s)})
 		}
@@ -309,13 +309,10 @@ func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 }
 
 // covers reports whether a part is all of a value.
-func (m *emitter) covers(p *part, t types.Type) bool {
-	if p != nil && p.all {
-		return true
-	}
+func (m *emitter) covers(p part, t types.Type) bool {
 	fields := m.open(t)
-	return fields == nil || !slices.ContainsFunc(fields, func(f *types.Var) bool {
-		s := p.field(f.Name())
+	return p.all() || fields == nil || !slices.ContainsFunc(fields, func(f *types.Var) bool {
+		s := p.get(f.Name())
 		return s.none() || !m.covers(s, f.Type())
 	})
 }

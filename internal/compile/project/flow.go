@@ -19,11 +19,11 @@ type flow struct {
 	*loop
 
 	// sent is what a group receives behind a statement, and from whom.
-	sent map[tree.Stmt]map[int]live
-	from map[tree.Stmt]map[int]map[*variable]int
-	keep map[tree.Stmt]map[int]bool  // loops, branches and calls that a group goes into
-	does map[tree.Stmt]map[int]live  // what is wanted behind an assignment that a group executes
-	ins  map[*tree.Call]map[int]live // what is wanted before a call that a group goes into
+	sent map[spot]live
+	from map[spot]map[*variable]int
+	keep map[spot]bool // loops, branches and calls that a group goes into
+	does map[spot]live // what is wanted behind an assignment that a group executes
+	ins  map[spot]live // what is wanted before a call that a group goes into
 	mods map[tree.Stmt]live
 
 	// all is what members of one group gather from each other behind a loop.
@@ -32,9 +32,15 @@ type flow struct {
 	lasting map[tree.Stmt]map[*variable]bool
 }
 
+// spot is a statement in the program of a group.
+type spot struct {
+	s tree.Stmt
+	g int
+}
+
 func newFlow(l *loop) *flow {
 	f := &flow{
-		loop: l, from: map[tree.Stmt]map[int]map[*variable]int{}, keep: map[tree.Stmt]map[int]bool{},
+		loop: l, from: map[spot]map[*variable]int{}, keep: map[spot]bool{},
 		mods: map[tree.Stmt]live{}, lasting: map[tree.Stmt]map[*variable]bool{},
 	}
 	f.begin()
@@ -43,8 +49,7 @@ func newFlow(l *loop) *flow {
 
 // begin forgets what the round before found out.
 func (f *flow) begin() {
-	f.sent, f.does = map[tree.Stmt]map[int]live{}, map[tree.Stmt]map[int]live{}
-	f.ins, f.all = map[*tree.Call]map[int]live{}, map[tree.Stmt]live{}
+	f.sent, f.does, f.ins, f.all = map[spot]live{}, map[spot]live{}, map[spot]live{}, map[tree.Stmt]live{}
 }
 
 // rounds is far more than any program needs: each adds what one more group asks
@@ -53,48 +58,29 @@ const rounds = 100
 
 func (f *flow) solve() error {
 	for range rounds {
-		before, kept := f.sent, f.kept()
+		before, kept := f.sent, len(f.keep)
 		f.begin()
 		for g := range f.groups {
 			w := &walker{flow: f, g: g, asked: before}
 			w.block(f.tree.Body, live{})
 		}
-		if sameSent(before, f.sent) && kept == f.kept() {
+		if maps.EqualFunc(before, f.sent, live.equal) && kept == len(f.keep) {
 			return nil
 		}
 	}
 	return fmt.Errorf("what groups need from each other does not settle")
 }
 
-func (f *flow) kept() (n int) {
-	for _, m := range f.keep {
-		n += len(m)
-	}
-	return n
-}
-
-func sameSent(a, b map[tree.Stmt]map[int]live) bool {
-	return maps.EqualFunc(a, b, func(x, y map[int]live) bool { return maps.EqualFunc(x, y, live.equal) })
-}
-
-// put adds to a table of tables.
-func put[A, B comparable, V any](m map[A]map[B]V, a A, b B, v V) {
-	if m[a] == nil {
-		m[a] = map[B]V{}
-	}
-	m[a][b] = v
-}
-
 // receive notes that a group gets something behind a statement.
-func (f *flow) receive(s tree.Stmt, g int, v *variable, p *part, from int) {
-	if f.sent[s][g] == nil {
-		put(f.sent, s, g, live{})
+func (f *flow) receive(s tree.Stmt, g int, v *variable, p part, from int) {
+	at := spot{s, g}
+	if f.sent[at] == nil {
+		f.sent[at] = live{}
 	}
-	f.sent[s][g].add(v, p)
-	if f.from[s][g] == nil {
-		put(f.from, s, g, map[*variable]int{})
+	if f.sent[at].add(v, p); f.from[at] == nil {
+		f.from[at] = map[*variable]int{}
 	}
-	f.from[s][g][v] = from
+	f.from[at][v] = from
 }
 
 // changes returns what is given a value inside a statement.
@@ -116,7 +102,7 @@ func (f *flow) changes(s tree.Stmt) live {
 
 // makers returns the groups whose operations made what a part of a variable may hold
 // behind a statement.
-func (f *flow) makers(s tree.Stmt, v *variable, p *part) (out []int) {
+func (f *flow) makers(s tree.Stmt, v *variable, p part) (out []int) {
 	add := func(fragment string) {
 		if g, ok := f.group[fragment]; ok && !slices.Contains(out, g) {
 			out = append(out, g)
@@ -126,7 +112,7 @@ func (f *flow) makers(s tree.Stmt, v *variable, p *part) (out []int) {
 		add(f.g.Resources[v.resource].Home)
 		return out
 	}
-	for _, path := range p.paths() {
+	for _, path := range p {
 		for _, o := range f.origins(s, true, v, path) {
 			add(f.g.Nodes[o.Node].Fragment)
 		}
@@ -158,7 +144,7 @@ func (l *loop) shares(v *variable, out live) bool {
 type walker struct {
 	*flow
 	g      int
-	asked  map[tree.Stmt]map[int]live // what others asked for in the round before
+	asked  map[spot]live // what others asked for in the round before
 	loops  []jumps
 	around []tree.Stmt // loops, branches and calls
 }
@@ -168,7 +154,7 @@ type jumps struct{ out, head live }
 
 // follow goes into a statement. leave undoes it.
 func (w *walker) follow(s tree.Stmt) {
-	put(w.keep, s, w.g, true)
+	w.keep[spot{s, w.g}] = true
 	w.around = append(w.around, s)
 }
 
@@ -176,10 +162,10 @@ func (w *walker) leave() { w.around = w.around[:len(w.around)-1] }
 
 // ask notes that the group gets something from another one behind a loop, branch
 // or call. That one then goes into all that is around it.
-func (w *walker) ask(s tree.Stmt, v *variable, p *part, from int) {
+func (w *walker) ask(s tree.Stmt, v *variable, p part, from int) {
 	w.receive(s, w.g, v, p, from)
 	for _, around := range w.around {
-		put(w.keep, around, from, true)
+		w.keep[spot{around, from}] = true
 	}
 }
 
@@ -220,9 +206,9 @@ func (w *walker) stmt(s tree.Stmt, out live) live {
 // owed adds what the group has to send behind a loop, branch or call.
 func (w *walker) owed(s tree.Stmt, out live) live {
 	out = out.clone()
-	for g, l := range w.asked[s] {
-		for v, p := range l {
-			if g == w.g || w.from[s][g][v] != w.g {
+	for g := range w.groups {
+		for v, p := range w.asked[spot{s, g}] {
+			if g == w.g || w.from[spot{s, g}][v] != w.g {
 				continue
 			}
 			if w.g == w.agents() && w.filled(s, v) { // each replica gives its members' elements
@@ -268,11 +254,11 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 			in.add(w.memory(d.v), whole)
 		}
 	}
-	put(w.does, tree.Stmt(s), w.g, out)
+	w.does[spot{s, w.g}] = out
 	wanted := out
-	for g, l := range w.asked[s] { // what it sends is wanted of it
+	for g := range w.groups { // what it sends is wanted of it
 		if g != w.g {
-			wanted = wanted.union(l)
+			wanted = wanted.union(w.asked[spot{s, g}])
 		}
 	}
 	return in.union(w.wants(a, wanted))
@@ -300,7 +286,7 @@ func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 
 // maker returns the one group that made a part of a variable, if the walker's may
 // receive it behind a statement.
-func (w *walker) maker(s tree.Stmt, v *variable, p *part, out live) (from int, ok bool) {
+func (w *walker) maker(s tree.Stmt, v *variable, p part, out live) (from int, ok bool) {
 	list := w.makers(s, v, p)
 	if len(list) != 1 || list[0] == w.g || w.shares(v, out) || !w.crosses(s, v, p) {
 		return everywhere, false
@@ -321,7 +307,7 @@ func (w *walker) concerned(s tree.Stmt, out live) bool {
 // call goes into a function that was read through, or passes it by if it is all
 // another group's.
 func (w *walker) call(s *tree.Call, out live) live {
-	if owner, ok := w.single(s); ok && owner != w.g && !w.keep[s][w.g] {
+	if owner, ok := w.single(s); ok && owner != w.g && !w.keep[spot{s, w.g}] {
 		if in, ok := w.outside(s, out); ok {
 			return in
 		}
@@ -329,7 +315,7 @@ func (w *walker) call(s *tree.Call, out live) live {
 	w.follow(s)
 	in := w.block(s.Body, out)
 	w.leave()
-	put(w.ins, s, w.g, in)
+	w.ins[spot{s, w.g}] = in
 	return in
 }
 
@@ -344,7 +330,7 @@ func (l *loop) single(s *tree.Call) (owner int, ok bool) {
 }
 
 func (w *walker) branch(s *tree.Branch, out live) live {
-	if !w.keep[s][w.g] && !w.owned(s, w.g) && !(exits(s) && (len(w.loops) > 0 || returns(s))) && !(w.free(s) && w.concerned(s, out)) {
+	if !w.keep[spot{s, w.g}] && !w.owned(s, w.g) && !(exits(s) && (len(w.loops) > 0 || returns(s))) && !(w.free(s) && w.concerned(s, out)) {
 		if in, ok := w.outside(s, out); ok {
 			return in
 		}
@@ -377,7 +363,7 @@ func (l *loop) free(s *tree.Branch) bool {
 }
 
 func (w *walker) loop(s *tree.Loop, out live) live {
-	if !s.Next && !w.keep[s][w.g] && !w.owned(s, w.g) && !exits(s) {
+	if !s.Next && !w.keep[spot{s, w.g}] && !w.owned(s, w.g) && !exits(s) {
 		if in, ok := w.outside(s, out); ok {
 			return in
 		}

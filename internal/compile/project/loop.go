@@ -204,7 +204,7 @@ func (l *loop) place(e ast.Expr) (d def) {
 // wanted returns which part of the value on the right of a.Lhs[i] is needed, where
 // out is wanted behind the statement. Whoever wants something that the statement
 // writes through shared memory wants all of it.
-func (a *action) wanted(i int, out live) *part {
+func (a *action) wanted(i int, out live) part {
 	d := a.defs[i]
 	if d.v == nil {
 		return nil

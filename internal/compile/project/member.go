@@ -34,8 +34,8 @@ func (l *loop) own(e *ast.IndexExpr) bool {
 }
 
 // elementwise reports whether a part is of own elements alone.
-func (p *part) elementwise() bool {
-	return p != nil && !p.all && len(p.sub) == 1 && p.sub[element] != nil
+func (p part) elementwise() bool {
+	return !p.none() && !p.all() && !slices.ContainsFunc(p, func(path string) bool { return !overlap(path, element) })
 }
 
 // shared reports whether a loop is gone through by members of the group that is
@@ -86,7 +86,10 @@ func (w *walker) together(s *tree.Loop, out live) live {
 
 func (w *walker) keeps(s *tree.Loop, l live) {
 	for v := range l {
-		put(w.lasting, tree.Stmt(s), v, true)
+		if w.lasting[s] == nil {
+			w.lasting[s] = map[*variable]bool{}
+		}
+		w.lasting[s][v] = true
 	}
 }
 
@@ -156,7 +159,7 @@ func (f *flow) checkFamily(s *tree.Loop) {
 			}
 		}
 		for g := range f.groups {
-			for _, v := range f.sent[n][g].sorted() {
+			for _, v := range f.sent[spot{n, g}].sorted() {
 				f.bad(n.At().Pos, fmt.Sprintf("%s crosses while members are gone through, and no replica goes through all of them; let all members come first", v.name))
 			}
 		}

@@ -9,144 +9,87 @@ import (
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// part is a set of fields of a value: all, or some, each with a part of its own. A
-// nil part is empty.
-type part struct {
-	all bool
-	sub map[string]*part
-}
+// part is a set of fields of a value, as their paths: sorted, and none of them inside
+// another. An empty path is all of the value.
+type part []string
 
-var whole = &part{all: true}
+var whole = at("")
 
 // at returns the part that is the field at a path.
-func at(path string) *part {
-	if path == "" {
-		return whole
-	}
-	head, rest, _ := strings.Cut(path, ".")
-	return &part{sub: map[string]*part{head: at(rest)}}
-}
+func at(path string) part { return part{path} }
 
-func (p *part) none() bool { return p == nil || !p.all && len(p.sub) == 0 }
+func (p part) none() bool { return len(p) == 0 }
 
-// field returns the part of a field that p covers.
-func (p *part) field(name string) *part {
-	if p == nil || p.all {
-		return p
-	}
-	return p.sub[name]
-}
+func (p part) all() bool { return len(p) > 0 && p[0] == "" }
 
 // get returns the part of the field at a path that p covers.
-func (p *part) get(path string) *part {
-	if path != "" {
-		for name := range strings.SplitSeq(path, ".") {
-			p = p.field(name)
+func (p part) get(path string) (out part) {
+	for _, q := range p {
+		switch rest, inside := strings.CutPrefix(q, path+"."); {
+		case path == "":
+			return p
+		case inside:
+			out = append(out, rest)
+		case overlap(q, path):
+			return whole
 		}
 	}
-	return p
+	return out
 }
 
 // under returns the part that is p of the field at a path.
-func (p *part) under(path string) *part {
-	if path == "" || p.none() {
-		return p
+func (p part) under(path string) (out part) {
+	for _, q := range p {
+		out = append(out, strings.Trim(path+"."+q, "."))
 	}
-	i := strings.LastIndexByte(path, '.')
-	up, name := "", path
-	if i >= 0 {
-		up, name = path[:i], path[i+1:]
-	}
-	return (&part{sub: map[string]*part{name: p}}).under(up)
+	return out
 }
 
 // plus returns the union of p and q.
-func (p *part) plus(q *part) *part {
-	switch {
-	case p.none():
-		return q
-	case q.none() || p.all:
-		return p
-	case q.all:
-		return q
-	}
-	out := &part{sub: maps.Clone(p.sub)}
-	for name, s := range q.sub {
-		out.sub[name] = out.sub[name].plus(s)
+func (p part) plus(q part) (out part) {
+	for _, path := range slices.Sorted(slices.Values(slices.Concat(p, q))) {
+		if len(out) == 0 || !overlap(out[len(out)-1], path) { // those inside another follow it
+			out = append(out, path)
+		}
 	}
 	return out
 }
 
 // and returns the intersection of p and q.
-func (p *part) and(q *part) *part {
-	switch {
-	case p.none() || q.none():
-		return nil
-	case p.all:
-		return q
-	case q.all:
-		return p
-	}
-	out := &part{sub: map[string]*part{}}
-	for name, s := range p.sub {
-		if both := s.and(q.sub[name]); !both.none() {
-			out.sub[name] = both
-		}
-	}
-	if len(out.sub) == 0 {
-		return nil
+func (p part) and(q part) (out part) {
+	for _, path := range q {
+		out = out.plus(p.get(path).under(path))
 	}
 	return out
 }
 
-// less returns p without q, where the value is of type t.
-func (p *part) less(q *part, t types.Type) *part {
-	switch {
-	case p.none() || q != nil && q.all:
-		return nil
-	case q.none():
-		return p
-	}
-	out := &part{sub: map[string]*part{}}
+// less returns p without q, where the value is of type t. What is no struct cannot be
+// taken apart.
+func (p part) less(q part, t types.Type) (out part) {
 	fields := tree.StructFields(t)
-	if len(fields) == 0 {
-		return p // no struct: it cannot be taken apart
+	switch {
+	case p.none() || q.all():
+		return nil
+	case q.none() || len(fields) == 0:
+		return p
 	}
 	for _, f := range fields {
-		if rest := p.field(f.Name()).less(q.sub[f.Name()], f.Type()); !rest.none() {
-			out.sub[f.Name()] = rest
-		}
-	}
-	if len(out.sub) == 0 {
-		return nil
+		out = out.plus(p.get(f.Name()).less(q.get(f.Name()), f.Type()).under(f.Name()))
 	}
 	return out
 }
 
-// paths returns the fields that p covers, sorted; an empty path stands for all.
-func (p *part) paths() (out []string) {
-	if p.none() {
-		return nil
-	}
-	if p.all {
-		return []string{""}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.sub)) {
-		for _, rest := range p.sub[name].paths() {
-			out = append(out, strings.TrimSuffix(name+"."+rest, "."))
-		}
-	}
-	return out
+// overlap reports whether one path leads through the other.
+func overlap(a, b string) bool {
+	return a == b || a == "" || b == "" || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
 }
-
-func (p *part) equal(q *part) bool { return slices.Equal(p.paths(), q.paths()) }
 
 // live are the parts of variables that are wanted at a point.
-type live map[*variable]*part
+type live map[*variable]part
 
 func (l live) clone() live { return maps.Clone(l) }
 
-func (l live) add(v *variable, p *part) {
+func (l live) add(v *variable, p part) {
 	if !p.none() {
 		l[v] = l[v].plus(p)
 	}
@@ -161,17 +104,12 @@ func (l live) union(o live) live {
 }
 
 // drop removes a part of a variable.
-func (l live) drop(v *variable, p *part) {
-	rest := l[v].less(p, v.typ)
-	if rest.none() {
+func (l live) drop(v *variable, p part) {
+	if l[v] = l[v].less(p, v.typ); l[v].none() {
 		delete(l, v)
-		return
 	}
-	l[v] = rest
 }
 
-func (l live) equal(o live) bool {
-	return maps.EqualFunc(l, o, (*part).equal)
-}
+func (l live) equal(o live) bool { return maps.EqualFunc(l, o, slices.Equal[part]) }
 
 func (l live) sorted() []*variable { return sorted(l) }

@@ -51,9 +51,9 @@ func (m *emitter) entirely(a *action) bool {
 		return false
 	}
 	for i, e := range a.Rhs {
-		p := (*part)(nil)
+		p := part(nil)
 		if m.executes(a.Assign) && len(a.Lhs) == len(a.Rhs) {
-			p = a.wanted(i, m.does[a.Assign][m.me])
+			p = a.wanted(i, m.does[spot{a.Assign, m.me}])
 		}
 		if !m.full(e, p) {
 			return false
@@ -69,13 +69,13 @@ func (l *loop) through(a *action) bool {
 
 // full reports whether all of an expression is computed for the part p of it, or
 // may be.
-func (m *emitter) full(e ast.Expr, p *part) bool {
+func (m *emitter) full(e ast.Expr, p part) bool {
 	names, values := m.elements(e)
 	if p.none() || names == nil {
 		return !p.none() || m.harmless(e)
 	}
 	for i, x := range values {
-		if !m.full(x, p.field(names[i])) {
+		if !m.full(x, p.get(names[i])) {
 			return false
 		}
 	}
@@ -100,7 +100,7 @@ func (m *emitter) harmless(e ast.Expr) bool {
 // callable reports whether the program can evaluate what it would hand to a call:
 // it has the variables, or does not care what they hold.
 func (m *emitter) callable(c *tree.Call) bool {
-	has := m.ins[c][m.me]
+	has := m.ins[spot{c, m.me}]
 	if sel, ok := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr); ok && m.tree.Info.Selections[sel] != nil {
 		t := m.typeOf(sel.X)
 		_, pointer := t.Underlying().(*types.Pointer)
@@ -121,7 +121,7 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 	uses := live{}
 	m.uses(e, whole, uses)
 	for v, p := range uses {
-		if !has[v].and(p).equal(p) {
+		if !slices.Equal(has[v].and(p), p) {
 			return false
 		}
 	}

@@ -71,7 +71,7 @@ func otherRows(b *bench) (out []place) {
 func (b *bench) crossings(f func(s tree.Stmt, g int, v *variable)) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
-			for _, v := range b.f.sent[s][g].sorted() {
+			for _, v := range b.f.sent[spot{s, g}].sorted() {
 				f(s, g, v)
 			}
 		}
@@ -88,7 +88,7 @@ func lostCrossings(copies bool) func(*bench) []place {
 	return func(b *bench) (out []place) {
 		b.crossings(func(s tree.Stmt, g int, v *variable) {
 			if (v.resource >= 0) == copies {
-				out = append(out, place{b.crosses(s, g, v), func() { delete(b.f.sent[s][g], v) }})
+				out = append(out, place{b.crosses(s, g, v), func() { delete(b.f.sent[spot{s, g}], v) }})
 			}
 		})
 		return out
@@ -101,8 +101,8 @@ func lostParts(b *bench) (out []place) {
 		if v.resource >= 0 || b.f.open(v.typ) == nil {
 			return
 		}
-		all := b.f.sent[s][g][v].paths()
-		if b.f.sent[s][g][v].all {
+		all := []string(b.f.sent[spot{s, g}][v])
+		if b.f.sent[spot{s, g}][v].all() {
 			all = nil
 			for _, f := range tree.StructFields(v.typ) {
 				all = append(all, f.Name())
@@ -111,13 +111,13 @@ func lostParts(b *bench) (out []place) {
 		for i, path := range all {
 			if len(all) > 1 {
 				out = append(out, place{path + " of " + b.crosses(s, g, v), func() {
-					var now *part
+					var now part
 					for j, p := range all {
 						if j != i {
 							now = now.plus(at(p))
 						}
 					}
-					b.f.sent[s][g][v] = now
+					b.f.sent[spot{s, g}][v] = now
 				}})
 			}
 		}
@@ -129,8 +129,8 @@ func lostParts(b *bench) (out []place) {
 func otherSenders(b *bench) (out []place) {
 	b.crossings(func(s tree.Stmt, g int, v *variable) {
 		for h := range b.f.groups {
-			if h != g && h != b.f.from[s][g][v] && b.f.sent[s][h][v].none() {
-				out = append(out, place{b.crosses(s, g, v) + " from " + b.by.Groups[h].Name, func() { b.f.from[s][g][v] = h }})
+			if h != g && h != b.f.from[spot{s, g}][v] && b.f.sent[spot{s, h}][v].none() {
+				out = append(out, place{b.crosses(s, g, v) + " from " + b.by.Groups[h].Name, func() { b.f.from[spot{s, g}][v] = h }})
 			}
 		}
 	})
@@ -141,8 +141,8 @@ func otherSenders(b *bench) (out []place) {
 func lostKeeps(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
-			if b.f.keep[s][g] {
-				out = append(out, place{b.by.Groups[g].Name + " in " + b.where(s), func() { delete(b.f.keep[s], g) }})
+			if b.f.keep[spot{s, g}] {
+				out = append(out, place{b.by.Groups[g].Name + " in " + b.where(s), func() { delete(b.f.keep, spot{s, g}) }})
 			}
 		}
 		return true
@@ -154,8 +154,8 @@ func lostKeeps(b *bench) (out []place) {
 func lostDoes(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
-			if _, ok := b.f.does[s][g]; ok {
-				out = append(out, place{b.by.Groups[g].Name + ": " + b.where(s), func() { delete(b.f.does[s], g) }})
+			if _, ok := b.f.does[spot{s, g}]; ok {
+				out = append(out, place{b.by.Groups[g].Name + ": " + b.where(s), func() { delete(b.f.does, spot{s, g}) }})
 			}
 		}
 		return true
@@ -273,7 +273,7 @@ func exchangedEnds(b *bench) (out []place) {
 // what they were read through to.
 func rolledUp(b *bench) (out []place) {
 	b.m.tree.Body.Walk(func(s tree.Stmt) bool {
-		if c, ok := s.(*tree.Call); ok && b.m.keep[c][b.m.me] && !b.m.closed(c) {
+		if c, ok := s.(*tree.Call); ok && b.m.keep[spot{c, b.m.me}] && !b.m.closed(c) {
 			out = append(out, place{b.where(c) + " " + c.Fn.Name(), func() {
 				b.m.rolls = func(x *tree.Call) bool { return x == c || b.m.closed(x) }
 			}})

@@ -11,7 +11,7 @@ import (
 )
 
 // uses adds what an expression reads, of whose value p is wanted.
-func (l *loop) uses(e ast.Expr, p *part, to live) {
+func (l *loop) uses(e ast.Expr, p part, to live) {
 	if e == nil || p.none() {
 		return
 	}
@@ -46,7 +46,7 @@ func (l *loop) usesAll(list []ast.Expr, to live) {
 }
 
 // selected adds what a selector reads: of a struct the field alone.
-func (l *loop) selected(e *ast.SelectorExpr, p *part, to live) {
+func (l *loop) selected(e *ast.SelectorExpr, p part, to live) {
 	path, field := l.path(e)
 	if !field || path == "" { // a method, or behind a pointer
 		l.uses(e.X, whole, to)
@@ -55,10 +55,10 @@ func (l *loop) selected(e *ast.SelectorExpr, p *part, to live) {
 	l.uses(e.X, p.under(path), to)
 }
 
-func (l *loop) literalUses(e *ast.CompositeLit, p *part, to live) {
+func (l *loop) literalUses(e *ast.CompositeLit, p part, to live) {
 	names, values := l.elements(e)
 	for i, x := range values {
-		l.uses(x, p.field(names[i]), to)
+		l.uses(x, p.get(names[i]), to)
 	}
 	if names == nil {
 		for _, x := range tree.Parts(e) {
@@ -97,7 +97,7 @@ func (l *loop) wants(a *action, out live) live {
 	} else {
 		for i, e := range a.Rhs {
 			p, d := a.wanted(i, out), a.defs[i]
-			l.every = d.weak && (out[d.v].none() || out[d.v].all) // all elements are wanted, not a member's alone
+			l.every = d.weak && (out[d.v].none() || out[d.v].all()) // all elements are wanted, not a member's alone
 			l.uses(e, p, in)
 			l.every = false
 		}
@@ -124,11 +124,6 @@ func (l *loop) placeUses(e ast.Expr, in live) {
 			l.placeUses(e.X, in)
 		}
 	}
-}
-
-// overlap reports whether one path leads through the other.
-func overlap(a, b string) bool {
-	return a == b || a == "" || b == "" || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
 }
 
 // open returns the fields of a struct that a program of the package may name, none if
