@@ -28,13 +28,8 @@ type Result struct {
 // Analyze reads the packages that patterns name, as the go command would from
 // dir. A package that cannot be loaded or type-checked is an error; everything
 // else is a finding.
-func Analyze(ctx context.Context, dir string, patterns ...string) ([]Result, error) {
-	return Overlay(ctx, dir, nil, patterns...)
-}
-
-// Overlay does what Analyze does with the contents of some files replaced, by absolute path.
-func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Result, err error) {
-	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
+func Analyze(ctx context.Context, dir string, patterns ...string) (out []Result, err error) {
+	err = eachRoot(ctx, dir, nil, patterns, func(r *packages.Package, others []*unit) {
 		graph, found := examine(r.Fset, unitOf(r), others)
 		out = append(out, Result{r.PkgPath, graph, found})
 	})

@@ -24,10 +24,8 @@ func (x *interp) callExpr(call *ast.CallExpr) []*value {
 	if x.info().Types[ast.Unparen(call.Fun)].IsType() {
 		return []*value{x.conversion(call)}
 	}
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		if b, ok := x.info().Uses[id].(*types.Builtin); ok {
-			return []*value{x.builtin(call, b.Name())}
-		}
+	if name := tree.Builtin(x.info(), call); name != "" {
+		return []*value{x.builtin(call, name)}
 	}
 	fn := tree.Callee(x.info(), call)
 	if fn == nil {
@@ -306,7 +304,7 @@ func (x *interp) operation(s *tree.Assign) []*value {
 	if x.next == nil && x.iterates {
 		x.bad(s.Pos, refusal{"next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor"})
 	}
-	n := fdg.Node{Text: oneLine(types.ExprString(s.Op.Source))}
+	n := fdg.Node{Text: tree.OneLine(types.ExprString(s.Op.Source))}
 	w, _ := x.p.word(fn)
 	m := x.p.mark(fn)
 	switch s.Op.Kind {

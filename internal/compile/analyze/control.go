@@ -22,7 +22,7 @@ func (x *interp) branch(n *tree.Branch, rest tree.Block) {
 	}
 	id := -1
 	if x.phase == training {
-		id = x.node(nodeKey{n, 0}, n.Pos, fdg.Node{Kind: fdg.Branch, Text: oneLine(n.Text)})
+		id = x.node(nodeKey{n, 0}, n.Pos, fdg.Node{Kind: fdg.Branch, Text: n.Text})
 		x.consume(id, fdg.OfControl, "", cond)
 	}
 	if literal {

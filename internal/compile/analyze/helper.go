@@ -189,15 +189,14 @@ func (r *reviewer) indirect(call *ast.CallExpr) refusal {
 	if r.t.Info.Types[fun].IsType() || r.x.p.typ(r.t.Info.TypeOf(fun)).Pure {
 		return refusal{}
 	}
-	if id, ok := fun.(*ast.Ident); ok {
-		if b, ok := r.t.Info.Uses[id].(*types.Builtin); ok {
-			if why := effectOf(b.Name()); b.Name() != "panic" {
-				return why
-			}
-			return refusal{}
-		}
+	switch name := tree.Builtin(r.t.Info, call); name {
+	case "":
+		return unreadable
+	case "panic":
+		return refusal{}
+	default:
+		return effectOf(name)
 	}
-	return unreadable
 }
 
 // mutable reports whether a field is one that methods of an author's component

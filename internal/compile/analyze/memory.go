@@ -215,8 +215,7 @@ func (x *interp) fill(s *tree.Assign) {
 // longer slice of the same memory can see it; and over what follows a part of a
 // slice.
 func (x *interp) appends(s *tree.Assign, call *ast.CallExpr) bool {
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok || x.info().Uses[id] != types.Universe.Lookup("append") {
+	if tree.Builtin(x.info(), call) != "append" {
 		return false
 	}
 	base := x.eval(call.Args[0])

@@ -37,7 +37,8 @@ type Sourced struct {
 	Source *Source
 }
 
-// Sources does what Overlay does for those who need the source beside the graph.
+// Sources does what Analyze does, with the source beside the graph and the contents of some files
+// replaced, by absolute path.
 func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Sourced, err error) {
 	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
 		out = append(out, sourced(r.Fset, unitOf(r), others, filepath.Dir(r.GoFiles[0])))

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/tree"
@@ -258,7 +257,7 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 
 // computed returns the result of a node for a value that was computed.
 func (x *interp) computed(key nodeKey, s *tree.Assign, v *value, t types.Type) *value {
-	id := x.node(key, s.Pos, fdg.Node{Kind: fdg.Compute, Text: oneLine(s.Text)})
+	id := x.node(key, s.Pos, fdg.Node{Kind: fdg.Compute, Text: tree.OneLine(s.Text)})
 	x.b.extra[id].result = t
 	x.consume(id, fdg.OfValue, "", v)
 	return ofDefs(def{id, "", -1})
@@ -407,6 +406,3 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 		x.bad(rhs.Pos(), refusal{"interface", "a component inside an interface without methods cannot be followed", "use its own type"})
 	}
 }
-
-// oneLine returns source text without line breaks.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

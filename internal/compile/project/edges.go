@@ -187,30 +187,20 @@ func (f *flow) crosses(s tree.Stmt, v *variable, p part) bool {
 }
 
 // carries reports whether all of a value is seen from outside its package.
-func (f *flow) carries(t types.Type) bool { return f.seen(t, map[types.Type]bool{}) }
-
-// seen does what carries does. inside are the types around t, one of which t may be.
-func (f *flow) seen(t types.Type, inside map[types.Type]bool) bool {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && strings.HasPrefix(n.Obj().Pkg().Path(), module) && n.Obj().Pkg() != f.src.Pkg && f.open(t) == nil {
-		return true // a tensor, a tree, a gradient
-	}
-	if inside[t] {
-		return true
-	}
-	inside[t] = true
-	switch u := t.Underlying().(type) {
-	case *types.Struct:
-		for field := range u.Fields() {
-			if !field.Exported() || !f.seen(field.Type(), inside) {
-				return false
-			}
+func (f *flow) carries(t types.Type) bool {
+	return !tree.Holds(t, func(t types.Type) tree.Verdict {
+		fields := tree.StructFields(t)
+		n, named := types.Unalias(t).(*types.Named)
+		switch {
+		case named && n.Obj().Pkg() != nil && strings.HasPrefix(n.Obj().Pkg().Path(), module) && n.Obj().Pkg() != f.src.Pkg && f.open(t) == nil:
+			return tree.No // a tensor, a tree, a gradient
+		case slices.ContainsFunc(fields, func(v *types.Var) bool { return !v.Exported() }):
+			return tree.Yes
+		case fields != nil || tree.Element(t) != nil:
+			return tree.Deeper
 		}
-	case *types.Slice:
-		return f.seen(u.Elem(), inside)
-	case *types.Array:
-		return f.seen(u.Elem(), inside)
-	}
-	return true
+		return tree.No
+	})
 }
 
 // byMember makes an edge of a slice with an element for every member carry to and

@@ -87,12 +87,8 @@ func (l *loop) callee(e *ast.CallExpr) *types.Func {
 
 // builtin returns the name of the builtin function that a call names, or nothing.
 func (l *loop) builtin(e *ast.CallExpr) string {
-	if id, ok := l.original(ast.Unparen(e.Fun)).(*ast.Ident); ok {
-		if b, ok := l.tree.Info.Uses[id].(*types.Builtin); ok {
-			return b.Name()
-		}
-	}
-	return ""
+	o, _ := l.original(e).(*ast.CallExpr)
+	return tree.Builtin(l.tree.Info, o)
 }
 
 // path returns the fields that a selector goes through, empty where it goes

@@ -12,7 +12,7 @@ import (
 func (b *builder) assignment(s *ast.AssignStmt) {
 	switch {
 	case s.Tok != token.ASSIGN && s.Tok != token.DEFINE:
-		text := oneLine(types.ExprString(s.Lhs[0]) + " " + s.Tok.String() + " " + types.ExprString(s.Rhs[0]))
+		text := OneLine(types.ExprString(s.Lhs[0]) + " " + s.Tok.String() + " " + types.ExprString(s.Rhs[0]))
 		place := b.place(s.Lhs[0])
 		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{place}, Tok: s.Tok, Rhs: []ast.Expr{b.expr(s.Rhs[0])}, Text: text})
 	case len(s.Lhs) == len(s.Rhs) && !b.entangled(s):
@@ -31,7 +31,7 @@ func (b *builder) single(s *ast.AssignStmt, lhs []ast.Expr, rhs ast.Expr) {
 	text := assigned(lhs, rhs)
 	if call, ok := ast.Unparen(rhs).(*ast.CallExpr); ok {
 		c := b.called(call)
-		if c.kind == Through || c.kind.Operation() || len(c.fills) > 0 || len(lhs) > 1 {
+		if c.alone() || len(lhs) > 1 {
 			b.results(s, c, lhs, text)
 			return
 		}
@@ -107,7 +107,7 @@ func assigned(lhs []ast.Expr, rhs ast.Expr) string {
 	for _, l := range lhs {
 		list = append(list, types.ExprString(l))
 	}
-	return oneLine(strings.Join(list, ", ") + " = " + types.ExprString(rhs))
+	return OneLine(strings.Join(list, ", ") + " = " + types.ExprString(rhs))
 }
 
 func isName(e ast.Expr) bool {
@@ -279,7 +279,7 @@ func (b *builder) returned(pos token.Pos, to []*types.Var, results []ast.Expr) {
 		}
 	}
 	for i, e := range b.operands(results) {
-		b.emit(&Assign{Site: b.site(pos), Lhs: []ast.Expr{b.resultPlace(to[i])}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Text: oneLine(types.ExprString(results[i]))})
+		b.emit(&Assign{Site: b.site(pos), Lhs: []ast.Expr{b.resultPlace(to[i])}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Text: OneLine(types.ExprString(results[i]))})
 	}
 }
 

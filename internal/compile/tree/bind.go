@@ -98,7 +98,7 @@ func (b *builder) parameter(o types.Object, e ast.Expr) {
 		return
 	}
 	v := b.local(o)
-	b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Define: true, Binds: true, Text: v.Name() + " = " + oneLine(types.ExprString(e))})
+	b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Define: true, Binds: true, Text: v.Name() + " = " + OneLine(types.ExprString(e))})
 }
 
 // stable reports whether an expression names the same thing as long as a call

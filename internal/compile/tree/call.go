@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Callee returns the origin of the declared function or method that a call names,
@@ -19,6 +20,16 @@ func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
 		return nil
 	}
 	return fn.Origin()
+}
+
+// Builtin returns the name of the builtin function that a call names, or nothing.
+func Builtin(info *types.Info, call *ast.CallExpr) string {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
+		if f, ok := info.ObjectOf(id).(*types.Builtin); ok {
+			return f.Name()
+		}
+	}
+	return ""
 }
 
 // calleeName returns the name of what is called, or nil.
@@ -48,6 +59,9 @@ type called struct {
 	recv   ast.Expr // in the tree, if it was read to find out what runs
 }
 
+// alone reports whether a call is a statement, or several, of its own.
+func (c called) alone() bool { return c.kind == Through || c.kind.Operation() || len(c.fills) > 0 }
+
 // kind says what a call is, without reading its receiver.
 func (b *builder) kind(call *ast.CallExpr) Kind {
 	if b.fr.Info.Types[call.Fun].IsType() {
@@ -65,10 +79,8 @@ func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 	if fn != nil {
 		return b.Fills(fn)
 	}
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		if f, ok := b.fr.Info.ObjectOf(id).(*types.Builtin); ok && (f.Name() == "copy" || f.Name() == "clear" || f.Name() == "append") {
-			return []int{0}
-		}
+	if slices.Contains([]string{"copy", "clear", "append"}, Builtin(b.fr.Info, call)) {
+		return []int{0}
 	}
 	return nil
 }
@@ -100,45 +112,28 @@ func (b *builder) called(call *ast.CallExpr) called {
 // call reads a call inside an expression.
 func (b *builder) call(e *ast.CallExpr) ast.Expr {
 	c := b.called(e)
-	several := false
-	if tuple, ok := b.typeOf(e).(*types.Tuple); ok && (c.kind == Through || c.kind.Operation() || len(c.fills) > 0) {
-		if several = true; tuple.Len() > 0 {
+	if !c.alone() {
+		return b.bareCall(c)
+	}
+	if tuple, ok := b.typeOf(e).(*types.Tuple); ok {
+		if tuple.Len() > 0 {
 			b.report(e.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
 		}
-	}
-	switch {
-	case c.kind == Through && several:
-		results := b.temps(c)
-		b.through(c, results)
-		for _, v := range results {
+		for _, v := range b.drop(c, e) {
 			return b.p.Ref(v)
 		}
 		return ast.NewIdent("_")
-	case c.kind == Through:
+	}
+	if c.kind == Through {
 		v := b.temp(b.hint(c), b.typeOf(e))
 		b.through(c, []*types.Var{v})
 		return b.p.Ref(v)
-	case several:
-		a := b.operation(c, oneLine(types.ExprString(e)))
-		b.emit(a)
-		return a.Rhs[0]
-	case c.kind.Operation() || len(c.fills) > 0:
-		a := b.operation(c, oneLine(types.ExprString(e)))
-		v := b.temp(b.hint(c), b.typeOf(e))
-		a.Lhs, a.Define = []ast.Expr{b.p.Ref(v)}, true
-		b.emit(a)
-		return b.p.Ref(v)
 	}
-	return b.bareCall(c)
-}
-
-// temps makes variables for the results of a call.
-func (b *builder) temps(c called) []*types.Var {
-	results := make([]*types.Var, c.fn.Signature().Results().Len())
-	for i := range results {
-		results[i] = b.temp("r", b.resultType(c.source, i))
-	}
-	return results
+	a := b.operation(c, OneLine(types.ExprString(e)))
+	v := b.temp(b.hint(c), b.typeOf(e))
+	a.Lhs, a.Define = []ast.Expr{b.p.Ref(v)}, true
+	b.emit(a)
+	return b.p.Ref(v)
 }
 
 // hint returns what a call's result may be called.
@@ -162,12 +157,18 @@ func (b *builder) effect(e ast.Expr) {
 		b.report(e.Pos(), "statement", "this statement does nothing", "leave it out")
 		return
 	}
-	c := b.called(call)
+	b.drop(b.called(call), e)
+}
+
+// drop calls a function whose results nobody wants, and returns the variables that have them.
+func (b *builder) drop(c called, e ast.Expr) (results []*types.Var) {
 	if c.kind == Through {
-		b.through(c, b.temps(c))
-		return
+		results = make([]*types.Var, c.fn.Signature().Results().Len())
+		b.through(c, results)
+	} else {
+		b.emit(b.operation(c, OneLine(types.ExprString(e))))
 	}
-	b.emit(b.operation(c, oneLine(types.ExprString(e))))
+	return results
 }
 
 // resultType returns the type of one of a call's results.

@@ -117,7 +117,7 @@ func (b *builder) complex(e ast.Expr) (yes bool) {
 // branch.
 func (b *builder) shortCircuit(e *ast.BinaryExpr) ast.Expr {
 	v := b.temp("holds", types.Default(b.typeOf(e)))
-	text := oneLine(types.ExprString(e))
+	text := OneLine(types.ExprString(e))
 	set := func(value ast.Expr) {
 		b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{value}, Text: text})
 	}
@@ -126,7 +126,7 @@ func (b *builder) shortCircuit(e *ast.BinaryExpr) ast.Expr {
 	if e.Op == token.LOR {
 		cond = b.not(cond)
 	}
-	n := &Branch{Site: b.site(b.pos), Cond: cond, Text: "if " + oneLine(types.ExprString(e.X))}
+	n := &Branch{Site: b.site(b.pos), Cond: cond, Text: "if " + OneLine(types.ExprString(e.X))}
 	n.Arms = []Arm{{Label: "then", Body: b.inside(func() { set(b.expr(e.Y)) })}}
 	b.emit(n)
 	return b.p.Ref(v)

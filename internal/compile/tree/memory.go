@@ -146,16 +146,11 @@ func (p *Program) own(v *types.Var) {
 // returned lists the operands of a call whose memory its result may share: a
 // function may return what it was given, a clone does not.
 func (p *Program) returned(e *ast.CallExpr) []ast.Expr {
-	fun := ast.Unparen(e.Fun)
-	if id, ok := fun.(*ast.Ident); ok {
-		if f, ok := p.Info.Uses[id].(*types.Builtin); ok && f.Name() == "make" {
-			return nil
-		}
-	}
-	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(filledType(p.Info.TypeOf(e))) {
+	fn := Callee(p.Info, e)
+	if Builtin(p.Info, e) == "make" || fn != nil && p.fresh(fn) && !p.Refers(filledType(p.Info.TypeOf(e))) {
 		return nil
 	}
-	if sel, ok := fun.(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
+	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
 		return append([]ast.Expr{sel.X}, e.Args...)
 	}
 	return e.Args

@@ -215,5 +215,5 @@ func (w *writer) text(e ast.Expr) string {
 	if err := printer.Fprint(&b, token.NewFileSet(), c); err != nil {
 		return err.Error()
 	}
-	return oneLine(b.String())
+	return OneLine(b.String())
 }

@@ -161,7 +161,7 @@ func (b *builder) branch(s *ast.IfStmt, cond ast.Expr) {
 
 // newBranch returns an if, at its condition.
 func (b *builder) newBranch(cond, source ast.Expr) *Branch {
-	return &Branch{Site: b.site(source.Pos()), Cond: cond, Text: "if " + oneLine(types.ExprString(source))}
+	return &Branch{Site: b.site(source.Pos()), Cond: cond, Text: "if " + OneLine(types.ExprString(source))}
 }
 
 // switches reads a switch as a chain of ifs.
@@ -202,9 +202,9 @@ func (b *builder) cases(s *ast.SwitchStmt, tag ast.Expr, list []*ast.CaseClause,
 		if i > 0 && b.complex(e) {
 			b.report(e.Pos(), "condition", "an operation in a list of cases runs or not depending on those before it", "write a case of its own")
 		}
-		cond, text := b.expr(e), oneLine(types.ExprString(e))
+		cond, text := b.expr(e), OneLine(types.ExprString(e))
 		if tag != nil {
-			cond, text = b.binary(b.p.Copy(tag), token.EQL, cond), oneLine(types.ExprString(s.Tag))+" == "+text
+			cond, text = b.binary(b.p.Copy(tag), token.EQL, cond), OneLine(types.ExprString(s.Tag))+" == "+text
 		}
 		if i > 0 {
 			cond = b.binary(n.Cond, token.LOR, cond)
@@ -272,7 +272,7 @@ func (b *builder) jump(s *ast.BranchStmt) {
 func (b *builder) forLoop(s *ast.ForStmt, label string) {
 	n := &Loop{Site: b.site(s.Pos()), Text: "for", Name: "for"}
 	if s.Cond != nil {
-		n.Name = oneLine(types.ExprString(s.Cond))
+		n.Name = OneLine(types.ExprString(s.Cond))
 		n.Text += " " + n.Name
 	}
 	first := b.head(s.Init, &n.Init)
@@ -349,7 +349,7 @@ func (b *builder) isNext(call *ast.CallExpr) bool {
 // rangeLoop reads a range. Variables that it assigns to, and does not declare, are
 // given their values at the top of the body.
 func (b *builder) rangeLoop(s *ast.RangeStmt, label string) {
-	text := oneLine(types.ExprString(s.X))
+	text := OneLine(types.ExprString(s.X))
 	n := &Loop{Site: b.site(s.Pos()), Range: true, Text: "for range " + text, Name: text, Over: b.expr(s.X)}
 	var first Block
 	take := func(e ast.Expr, hint string) *types.Var {
@@ -406,5 +406,5 @@ func named(list *ast.FieldList) (out []*ast.Ident) {
 	return out
 }
 
-// oneLine returns source text without line breaks.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine returns source text without line breaks.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
