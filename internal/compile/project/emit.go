@@ -216,8 +216,7 @@ func (m *emitter) only(e ast.Expr, p part) ast.Expr {
 	if same {
 		return e
 	}
-	m.types[out] = m.typeOf(e)
-	return out
+	return m.tree.Typed(out, m.typeOf(e))
 }
 
 // transfers returns what the group sends and receives behind a statement.
@@ -271,8 +270,7 @@ func (m *emitter) take(r *edgeRow) []*line {
 		fun = &ast.IndexExpr{X: fun, Index: m.typeExpr(t, m.src.Pos(r.Node))}
 	}
 	call := &ast.CallExpr{Fun: fun, Args: []ast.Expr{m.ref(m.x), ast.NewIdent(r.ident)}}
-	m.types[call] = t
-	return []*line{m.assign(pos, m.fieldOf(m.ref(r.v), r.path), call)}
+	return []*line{m.assign(pos, m.fieldOf(m.ref(r.v), r.path), m.tree.Typed(call, t))}
 }
 
 func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
@@ -284,9 +282,7 @@ func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
 		return e
 	}
 	for name := range strings.SplitSeq(path, ".") {
-		out := &ast.SelectorExpr{X: e, Sel: ast.NewIdent(name)}
-		m.paths[out] = name
-		e = out
+		e = m.tree.Select(e, fieldNamed(m.typeOf(e), name))
 	}
 	return e
 }
@@ -298,7 +294,7 @@ func (m *emitter) partOf(e ast.Expr, t types.Type, p part) ast.Expr {
 		return e
 	}
 	lit := &ast.CompositeLit{Type: m.typeExpr(t, token.NoPos)}
-	m.types[lit] = t
+	m.tree.Typed(lit, t)
 	for _, f := range fields {
 		if s := p.get(f.Name()); !s.none() {
 			x := m.fieldOf(m.copy(e), f.Name())

@@ -14,47 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// expressions knows what programs are made of: copies of the tree's expressions,
-// and those that the projector writes itself.
-type expressions struct {
-	was     map[ast.Expr]ast.Expr // a copy's original
-	refs    map[*ast.Ident]*variable
-	paths   map[*ast.SelectorExpr]string
-	types   map[ast.Expr]types.Type
-	hidden  map[*ast.Ident]Problem // names that a program of the package cannot use
-	imports map[string]string      // path to name
-	used    map[string]bool        // names that mean something of a package
-}
-
-func newExpressions() *expressions {
-	return &expressions{
-		was: map[ast.Expr]ast.Expr{}, refs: map[*ast.Ident]*variable{}, paths: map[*ast.SelectorExpr]string{}, types: map[ast.Expr]types.Type{},
-		hidden: map[*ast.Ident]Problem{}, imports: map[string]string{}, used: map[string]bool{},
-	}
-}
-
-// original returns the expression that e is a copy of, or e.
-func (x *expressions) original(e ast.Expr) ast.Expr {
-	if o, ok := x.was[e]; ok {
-		return o
-	}
-	return e
-}
-
 // of returns the variable that an expression is, or nil.
-func (l *loop) of(e ast.Expr) *variable {
-	id, ok := e.(*ast.Ident)
-	if !ok {
-		return nil
-	}
-	if v, ok := l.refs[id]; ok {
-		return v
-	}
-	if v := l.tree.Var(l.original(id)); v != nil {
-		return l.vars[v]
-	}
-	return nil
-}
+func (l *loop) of(e ast.Expr) *variable { return l.vars[l.tree.Var(e)] }
 
 // root returns the variable that a place is in, or nil.
 func (l *loop) root(e ast.Expr) *variable { return l.of(tree.Base(e)) }
@@ -64,49 +25,30 @@ func (l *loop) typeOf(e ast.Expr) types.Type {
 	if v := l.of(e); v != nil {
 		return v.typ
 	}
-	o := l.original(e)
-	for _, x := range []ast.Expr{e, o} {
-		if t, ok := l.types[x]; ok {
-			return t
-		}
-	}
-	return l.tree.Info.TypeOf(o)
+	return l.tree.Info.TypeOf(e)
 }
 
 // constant returns the value of a constant expression, or nil.
-func (l *loop) constant(e ast.Expr) constant.Value { return l.tree.Info.Types[l.original(e)].Value }
+func (l *loop) constant(e ast.Expr) constant.Value { return l.tree.Info.Types[e].Value }
 
 // isType reports whether an expression is a type.
-func (l *loop) isType(e ast.Expr) bool { return l.tree.Info.Types[l.original(e)].IsType() }
+func (l *loop) isType(e ast.Expr) bool { return l.tree.Info.Types[e].IsType() }
 
 // callee returns the declared function that a call names, or nil.
-func (l *loop) callee(e *ast.CallExpr) *types.Func {
-	o, _ := l.original(e).(*ast.CallExpr)
-	return tree.Callee(l.tree.Info, o)
-}
+func (l *loop) callee(e *ast.CallExpr) *types.Func { return tree.Callee(l.tree.Info, e) }
 
 // builtin returns the name of the builtin function that a call names, or nothing.
-func (l *loop) builtin(e *ast.CallExpr) string {
-	o, _ := l.original(e).(*ast.CallExpr)
-	return tree.Builtin(l.tree.Info, o)
-}
+func (l *loop) builtin(e *ast.CallExpr) string { return tree.Builtin(l.tree.Info, e) }
 
 // path returns the fields that a selector goes through, empty where it goes
 // through a pointer, behind which is no value. field is false for a method and for
 // a name of a package.
 func (l *loop) path(e *ast.SelectorExpr) (path string, field bool) {
-	o, ok := l.original(e).(*ast.SelectorExpr)
-	if !ok {
-		return "", false
-	}
-	if p, ok := l.paths[o]; ok {
-		return p, true
-	}
-	fields := l.tree.Fields(o)
+	fields := l.tree.Fields(e)
 	if fields == nil {
 		return "", false
 	}
-	t := l.typeOf(o.X)
+	t := l.typeOf(e.X)
 	var names []string
 	for _, f := range fields {
 		if _, ok := t.Underlying().(*types.Struct); !ok {
@@ -118,11 +60,7 @@ func (l *loop) path(e *ast.SelectorExpr) (path string, field bool) {
 }
 
 // ref makes an expression that is a variable.
-func (l *loop) ref(v *variable) *ast.Ident {
-	id := ast.NewIdent(v.name)
-	l.refs[id] = v
-	return id
-}
+func (l *loop) ref(v *variable) *ast.Ident { return l.tree.Ref(v.obj) }
 
 // refer makes expressions that are variables.
 func (l *loop) refer(list []*variable) (out []ast.Expr) {
@@ -133,17 +71,7 @@ func (l *loop) refer(list []*variable) (out []ast.Expr) {
 }
 
 // copy copies an expression, with names of packages as the generated file has them.
-func (l *loop) copy(e ast.Expr) ast.Expr {
-	if e == nil {
-		return nil
-	}
-	out := l.copied(e)
-	l.was[out] = l.original(e)
-	if t, ok := l.types[e]; ok {
-		l.types[out] = t
-	}
-	return out
-}
+func (l *loop) copy(e ast.Expr) ast.Expr { return l.tree.Rewrite(e, l.named) }
 
 func (l *loop) copies(list []ast.Expr) (out []ast.Expr) {
 	for _, e := range list {
@@ -152,24 +80,31 @@ func (l *loop) copies(list []ast.Expr) (out []ast.Expr) {
 	return out
 }
 
-func (l *loop) copied(e ast.Expr) ast.Expr {
+// named returns a type, or a name of a package, as the generated file has it; nil for anything
+// else.
+func (l *loop) named(e ast.Expr) ast.Expr {
 	if l.isType(e) {
-		return l.typeExpr(l.tree.Info.Types[l.original(e)].Type, e.Pos())
+		return l.typeExpr(l.typeOf(e), e.Pos())
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
-		return l.ident(e)
+		return l.global(e)
 	case *ast.SelectorExpr:
-		return l.selector(e)
+		o := l.tree.Info.Uses[e.Sel]
+		if _, field := l.path(e); !field && l.tree.Info.Selections[e] == nil && o != nil {
+			return l.global(e.Sel)
+		} else if o != nil {
+			l.hide(e.Sel, o, e.Sel.Pos())
+		}
+	case *ast.CompositeLit:
+		out := tree.Shallow(e).(*ast.CompositeLit)
+		for _, x := range tree.Parts(out) {
+			*x = l.copy(*x)
+		}
+		l.unkeyed(out, l.typeOf(e), e.Pos())
+		return out
 	}
-	out := tree.Shallow(e)
-	for _, x := range tree.Parts(out) {
-		*x = l.copy(*x)
-	}
-	if lit, ok := out.(*ast.CompositeLit); ok {
-		l.unkeyed(lit, l.typeOf(e), e.Pos())
-	}
-	return out
+	return nil
 }
 
 // unkeyed notes the fields that a composite literal names by having no keys.
@@ -187,26 +122,14 @@ func (l *loop) unkeyed(lit *ast.CompositeLit, t types.Type, pos token.Pos) {
 	}
 }
 
-func (l *loop) ident(e *ast.Ident) ast.Expr {
-	if v := l.of(e); v != nil {
-		return l.ref(v)
-	}
-	o, ok := l.original(e).(*ast.Ident)
-	if !ok {
-		return ast.NewIdent(e.Name)
-	}
-	return l.global(o, e.Name)
-}
-
 // global returns a name of a package, or one that means the same everywhere.
-func (l *loop) global(e *ast.Ident, name string) ast.Expr {
-	o := l.tree.Info.Uses[e]
-	out := ast.NewIdent(name)
+func (l *loop) global(e *ast.Ident) ast.Expr {
+	o, out := l.tree.Info.Uses[e], &ast.Ident{NamePos: e.NamePos, Name: e.Name}
 	if o == nil || o.Pkg() == nil || o.Pkg() == l.src.Pkg {
 		return out
 	}
 	l.hide(out, o, e.Pos())
-	if o.Parent() != o.Pkg().Scope() { // a field, as the key of a literal
+	if l.tree.Info.Uses[out] = o; o.Parent() != o.Pkg().Scope() { // a field, as the key of a literal
 		return out
 	}
 	return &ast.SelectorExpr{X: ast.NewIdent(l.importName(o.Pkg())), Sel: out}
@@ -217,25 +140,6 @@ func (l *loop) hide(id *ast.Ident, o types.Object, pos token.Pos) {
 	if !o.Exported() && o.Pkg() != nil && o.Pkg() != l.src.Pkg {
 		l.hidden[id] = Problem{l.src.Fset.Position(pos), fmt.Sprintf("%s of package %s is not exported, so that a program of this package cannot use it; export it, or let one group own the whole function", o.Name(), o.Pkg().Path())}
 	}
-}
-
-func (l *loop) selector(e *ast.SelectorExpr) ast.Expr {
-	switch o := l.original(e).(type) {
-	case *ast.Ident: // which its own package need not qualify
-		return l.global(o, e.Sel.Name)
-	case *ast.SelectorExpr:
-		_, field := l.path(o)
-		s := l.tree.Info.Selections[o]
-		if !field && s == nil && l.tree.Info.Uses[o.Sel] != nil {
-			return l.global(o.Sel, e.Sel.Name)
-		}
-		out := &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
-		if u := l.tree.Info.Uses[o.Sel]; u != nil {
-			l.hide(out.Sel, u, o.Sel.Pos())
-		}
-		return out
-	}
-	return &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
 }
 
 // natural returns the type that x := e would give x, nil if that is not certain.
@@ -270,7 +174,6 @@ func (l *loop) typeExpr(t types.Type, pos token.Pos) ast.Expr {
 			l.hide(id, secret, pos)
 		}
 	}
-	l.types[e] = t
 	return e
 }
 

@@ -29,11 +29,11 @@ const header = analyze.Header + "\n\n"
 const module = "github.com/weft-rl/weft/"
 
 // The packages that every program uses.
-func (l *loop) edgePackage() string { return l.named("edge") }
-func (l *loop) planPackage() string { return l.named("plan") }
-func (l *loop) rlPackage() string   { return l.named("rl") }
+func (l *loop) edgePackage() string { return l.using("edge") }
+func (l *loop) planPackage() string { return l.using("plan") }
+func (l *loop) rlPackage() string   { return l.using("rl") }
 
-func (l *loop) named(name string) string {
+func (l *loop) using(name string) string {
 	return l.importName(types.NewPackage(module+name, name))
 }
 

@@ -26,7 +26,11 @@ type loop struct {
 	resources map[int]*variable
 	actions   map[*tree.Assign]*action
 	families  map[*tree.Loop]*variable // loops over members, with the member's number
-	*expressions
+
+	hidden  map[*ast.Ident]Problem // names that a program of the package cannot use
+	imports map[string]string      // path to name
+	used    map[string]bool        // names that mean something of a package
+
 	made  int  // variables that the tree does not have
 	every bool // no element of a slice is a member's own
 	out   *findings
@@ -36,7 +40,7 @@ func newLoop(src *analyze.Source, g *fdg.Graph, grouping plan.Grouping, out *fin
 	l := &loop{
 		src: src, tree: src.Tree, g: g, groups: grouping.Groups, group: map[string]int{}, vars: map[*types.Var]*variable{},
 		resources: map[int]*variable{}, actions: map[*tree.Assign]*action{}, families: map[*tree.Loop]*variable{},
-		expressions: newExpressions(), out: out,
+		hidden: map[*ast.Ident]Problem{}, imports: map[string]string{}, used: map[string]bool{}, out: out,
 	}
 	for i, gr := range grouping.Groups {
 		for _, f := range gr.Fragments {
@@ -63,7 +67,8 @@ type variable struct {
 	id       int
 	name     string
 	typ      types.Type
-	obj      *types.Var // in the tree, or nil
+	obj      *types.Var // its name in expressions; nil if it has none
+	made     bool       // not in the tree
 	fixed    bool       // the trainer and the run: the same everywhere, for ever
 	temp     bool       // not the author's
 	resource int        // or -1
@@ -82,7 +87,9 @@ func (v *variable) pos() token.Pos {
 // variable makes one that the tree does not have.
 func (l *loop) variable(name string, t types.Type) *variable {
 	l.made++
-	return &variable{id: len(l.tree.Vars) + len(l.g.Resources) + l.made, name: name, typ: t, resource: -1}
+	v := &variable{id: len(l.tree.Vars) + len(l.g.Resources) + l.made, name: name, typ: t, obj: types.NewVar(token.NoPos, nil, name, t), made: true, resource: -1}
+	l.vars[v.obj] = v
+	return v
 }
 
 // resource returns the variable of a copyable component's state, or nil.

@@ -210,8 +210,7 @@ func (m *emitter) memberLoop(s *tree.Loop, n *line) {
 	}
 	if s.Value != nil {
 		at := &ast.IndexExpr{X: m.copy(s.Over), Index: m.ref(key)}
-		m.types[at] = s.Value.Type()
-		first := m.assign(s.Pos, m.ref(m.vars[s.Value]), at)
+		first := m.assign(s.Pos, m.ref(m.vars[s.Value]), m.tree.Typed(at, s.Value.Type()))
 		first.pure = true
 		n.arms[0] = append([]*line{first}, n.arms[0]...)
 	}

@@ -299,7 +299,7 @@ func (d *device) precision(e ast.Expr) {
 
 func (d *device) tracedCall(e *ast.CallExpr) ast.Expr {
 	if w := d.src.Word(d.callee(e)); d.computes(e) && w.Device != "" {
-		d.types[e] = d.rlType("Tensor")
+		d.tree.Typed(e, d.rlType("Tensor"))
 		e.Fun = d.rewrite(e.Fun)
 		d.rewriteAll(e.Args)
 		d.renamed(e, w.Device)

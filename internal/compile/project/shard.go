@@ -71,7 +71,7 @@ func (m *emitter) adapt(a *action, n *line) []*line {
 		at = &s.X
 	}
 	call := ast.Unparen(*at).(*ast.CallExpr)
-	defer func() { m.types[*at] = m.typeOf(a.Rhs[0]) }()
+	defer func() { m.tree.Typed(*at, m.typeOf(a.Rhs[0])) }()
 	switch m.g.Nodes[a.node].Kind {
 	case fdg.Apply:
 		call.Args[0] = m.edgeCall("AllReduce", m.edgeAt(a, paramAt(a.Op.Fn, 0)), call.Args[0])

@@ -248,7 +248,7 @@ func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 			continue
 		}
 		switch {
-		case v.obj == nil || v.typ == nil:
+		case v.made || v.obj == nil || v.typ == nil:
 			return nil, nil, false
 		case u.member(v) != nil:
 		case !u.tensors(v.typ):

@@ -147,9 +147,17 @@ func typeAt(t types.Type, path string) types.Type {
 	if head == element {
 		return typeAt(tree.Element(t), rest)
 	}
+	if f := fieldNamed(t, head); f != nil {
+		return typeAt(f.Type(), rest)
+	}
+	return nil
+}
+
+// fieldNamed returns a field of a struct, or nil.
+func fieldNamed(t types.Type, name string) *types.Var {
 	for _, f := range tree.StructFields(t) {
-		if f.Name() == head {
-			return typeAt(f.Type(), rest)
+		if f.Name() == name {
+			return f
 		}
 	}
 	return nil

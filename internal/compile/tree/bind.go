@@ -33,13 +33,13 @@ func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
 // list returns the slice that holds the last arguments of a call.
 func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
 	if len(args) == 0 {
-		return b.p.typed(&ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{b.p.universal("nil")}}, t)
+		return b.p.Typed(&ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{b.p.universal("nil")}}, t)
 	}
 	lit := &ast.CompositeLit{Type: b.p.typeName(t)}
 	for _, a := range args {
 		lit.Elts = append(lit.Elts, b.p.Copy(a))
 	}
-	return b.p.typed(lit, t)
+	return b.p.Typed(lit, t)
 }
 
 // receiver returns what a method is called on, as its receiver's type has it.
@@ -55,12 +55,12 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 	have := b.p.Info.TypeOf(e)
 	switch {
 	case types.IsInterface(have) && !types.IsInterface(want):
-		return b.p.typed(&ast.TypeAssertExpr{X: e, Type: b.p.typeName(want)}, want)
+		return b.p.Typed(&ast.TypeAssertExpr{X: e, Type: b.p.typeName(want)}, want)
 	case IsPointer(have) && !IsPointer(want):
-		return b.p.typed(&ast.ParenExpr{X: b.p.typed(&ast.StarExpr{X: e}, want)}, want)
+		return b.p.Typed(&ast.ParenExpr{X: b.p.Typed(&ast.StarExpr{X: e}, want)}, want)
 	case !IsPointer(have) && IsPointer(want):
 		b.address(e)
-		return b.p.typed(&ast.UnaryExpr{Op: token.AND, X: e}, want)
+		return b.p.Typed(&ast.UnaryExpr{Op: token.AND, X: e}, want)
 	}
 	return e
 }

@@ -51,23 +51,35 @@ func Shallow(e ast.Expr) ast.Expr {
 
 // Copy copies an expression of the tree, with all that is known of it.
 func (p *Program) Copy(e ast.Expr) ast.Expr {
+	return p.Rewrite(e, func(ast.Expr) ast.Expr { return nil })
+}
+
+// Rewrite does what Copy does, with what other returns in the place of an expression, unless that
+// is nil.
+func (p *Program) Rewrite(e ast.Expr, other func(ast.Expr) ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
 	}
-	out := Shallow(e)
-	for _, x := range Parts(out) {
-		*x = p.Copy(*x)
+	out := other(e)
+	if out == nil {
+		out = Shallow(e)
+		for _, x := range Parts(out) {
+			*x = p.Rewrite(*x, other)
+		}
 	}
 	if tv, ok := p.Info.Types[e]; ok {
 		p.Info.Types[out] = tv
 	}
-	switch e := e.(type) {
+	switch out := out.(type) {
 	case *ast.Ident:
-		if o, ok := p.Info.Uses[e]; ok {
-			p.Info.Uses[out.(*ast.Ident)] = o
+		if e, ok := e.(*ast.Ident); ok && p.Info.Uses[e] != nil {
+			p.Info.Uses[out] = p.Info.Uses[e]
 		}
 	case *ast.SelectorExpr:
-		out := out.(*ast.SelectorExpr)
+		e, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
 		if s, ok := p.Info.Selections[e]; ok {
 			p.Info.Selections[out] = s
 		}
@@ -78,8 +90,8 @@ func (p *Program) Copy(e ast.Expr) ast.Expr {
 	return out
 }
 
-// typed notes the type of an expression that the author did not write.
-func (p *Program) typed(e ast.Expr, t types.Type) ast.Expr {
+// Typed notes the type of an expression that the author did not write.
+func (p *Program) Typed(e ast.Expr, t types.Type) ast.Expr {
 	p.Info.Types[e] = types.TypeAndValue{Type: t}
 	return e
 }
@@ -106,7 +118,7 @@ func (p *Program) universal(name string) *ast.Ident {
 func (p *Program) Ref(v *types.Var) *ast.Ident {
 	id := ast.NewIdent(v.Name())
 	p.Info.Uses[id] = v
-	p.typed(id, v.Type())
+	p.Typed(id, v.Type())
 	return id
 }
 
@@ -116,7 +128,7 @@ func (p *Program) Select(x ast.Expr, f *types.Var) *ast.SelectorExpr {
 	p.Info.Uses[name] = f
 	out := &ast.SelectorExpr{X: x, Sel: name}
 	p.fields[out] = []*types.Var{f}
-	p.typed(out, f.Type())
+	p.Typed(out, f.Type())
 	return out
 }
 

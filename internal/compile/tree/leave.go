@@ -187,12 +187,12 @@ func (e *eliminator) move(s *Branch, rest Block) bool {
 // not returns the opposite of a condition.
 func (b *builder) not(e ast.Expr) ast.Expr {
 	if _, name := e.(*ast.Ident); !name {
-		e = b.p.typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
+		e = b.p.Typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
 	}
-	return b.p.typed(&ast.UnaryExpr{Op: token.NOT, X: e}, types.Typ[types.Bool])
+	return b.p.Typed(&ast.UnaryExpr{Op: token.NOT, X: e}, types.Typ[types.Bool])
 }
 
 // binary returns a comparison or a logical operator.
 func (b *builder) binary(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
-	return b.p.typed(&ast.BinaryExpr{X: x, Op: op, Y: y}, types.Typ[types.Bool])
+	return b.p.Typed(&ast.BinaryExpr{X: x, Op: op, Y: y}, types.Typ[types.Bool])
 }
