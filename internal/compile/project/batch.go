@@ -62,5 +62,5 @@ func (m *emitter) flush(s tree.Stmt) []*line {
 	if edges == nil {
 		return nil
 	}
-	return []*line{{pos: s.At().Pos, stmt: &ast.ExprStmt{X: m.edgeCall("Flush", nil, edges...)}}}
+	return []*line{m.effect(s.At().Pos, m.edgeCall("Flush", nil, edges...))}
 }

@@ -59,19 +59,15 @@ func (d *device) lines(list []*line, at inside) (out []*line) {
 	return out
 }
 
-func isJump(n *line) bool {
-	_, ok := n.stmt.(*ast.BranchStmt)
-	return ok
-}
+func isJump(n *line) bool { return n.tok == token.BREAK || n.tok == token.CONTINUE }
 
 // jump translates a break or a continue.
 func (d *device) jump(n *line, at inside) []*line {
-	tok := n.stmt.(*ast.BranchStmt).Tok
-	back := &line{pos: n.pos, stmt: &ast.ReturnStmt{}}
+	back := &line{pos: n.pos, tok: token.RETURN}
 	switch {
 	case !at.device && !at.branch:
 		return []*line{n}
-	case tok == token.CONTINUE:
+	case n.tok == token.CONTINUE:
 		return []*line{back}
 	case at.loop == nil:
 		d.bad(n.pos, "the loop over run.Next ends by its budget; a break cannot be part of a device program")
@@ -80,18 +76,14 @@ func (d *device) jump(n *line, at inside) []*line {
 		d.bad(n.pos, "a loop that is written out cannot end by what is known only when the device program runs; use its index in keys and for minibatches alone")
 		return nil
 	}
-	set := &ast.AssignStmt{Lhs: []ast.Expr{d.ref(at.stop)}, Tok: token.ASSIGN, Rhs: []ast.Expr{d.runCall("Number", ast.NewIdent("true"))}}
-	return []*line{{pos: n.pos, stmt: set}, back}
+	return []*line{d.assign(n.pos, d.ref(at.stop), d.runCall("Number", ast.NewIdent("true"))), back}
 }
 
 // leaves reports whether lines leave a round of the loop that they stand in; breaks
 // whether they end it.
 func leaves(list []*line, toks ...token.Token) bool {
 	return slices.ContainsFunc(list, func(n *line) bool {
-		if s, ok := n.stmt.(*ast.BranchStmt); ok {
-			return slices.Contains(toks, s.Tok)
-		}
-		return n.word == "if" && slices.ContainsFunc(n.arms, func(a []*line) bool { return leaves(a, toks...) })
+		return slices.Contains(toks, n.tok) || n.word == "if" && slices.ContainsFunc(n.arms, func(a []*line) bool { return leaves(a, toks...) })
 	})
 }
 
@@ -153,7 +145,7 @@ func (d *device) deviceBranch(n *line, at inside) []*line {
 	}
 	cond := d.tensor(n.head[0])
 	then, other := n.arms[0], n.arms[1]
-	if s := at.stop; s != nil && len(then) == 1 && isJump(then[0]) && len(other) == 0 && then[0].stmt.(*ast.BranchStmt).Tok == token.BREAK {
+	if s := at.stop; s != nil && len(then) == 1 && then[0].tok == token.BREAK && len(other) == 0 {
 		return []*line{d.assignLine(n, d.ref(s), cond)}
 	}
 	lasting := d.lasting(slices.Concat(then, other))
@@ -170,10 +162,8 @@ func (d *device) deviceBranch(n *line, at inside) []*line {
 
 // trimmed leaves a return at the end out.
 func trimmed(list []*line) []*line {
-	if n := len(list); n > 0 {
-		if _, ok := list[n-1].stmt.(*ast.ReturnStmt); ok {
-			return list[:n-1]
-		}
+	if n := len(list); n > 0 && list[n-1].tok == token.RETURN {
+		return list[:n-1]
 	}
 	return list
 }
@@ -194,11 +184,10 @@ func (d *device) steady(list []*line, where string) {
 func (d *device) applied(list []*line) {
 	inside := d.written(list)
 	each(list, func(n *line) {
-		s, ok := n.stmt.(*ast.ExprStmt)
-		if !ok {
+		if n.tok != token.ASSIGN || len(n.lhs) > 0 {
 			return
 		}
-		call, ok := s.X.(*ast.CallExpr)
+		call, ok := n.rhs[0].(*ast.CallExpr)
 		if ok && d.src.Word(d.callee(call)).Kind == fdg.Apply && !slices.Contains(inside, d.root(call.Args[0])) {
 			d.bad(n.pos, "a gradient is applied in a branch of the device program and computed before it; compute it in the branch, too")
 		}
@@ -239,7 +228,7 @@ func (d *device) loopLine(n *line, at inside) *line {
 	}
 	lines := trimmed(d.lines(body, in))
 	if out.stop != nil {
-		lines = append(lines, &line{pos: n.pos, stmt: &ast.ReturnStmt{Results: []ast.Expr{d.ref(out.stop)}}})
+		lines = append(lines, &line{pos: n.pos, tok: token.RETURN, rhs: []ast.Expr{d.ref(out.stop)}})
 	}
 	out.arms = [][]*line{lines}
 	return out
@@ -247,41 +236,37 @@ func (d *device) loopLine(n *line, at inside) *line {
 
 // simple translates an assignment or a call.
 func (d *device) simple(n *line) []*line {
-	if v := n.zero; v != nil {
-		if d.numbers[v] == known {
+	if n.tok == token.RETURN {
+		return []*line{n}
+	}
+	if len(n.lhs) == 1 && len(n.rhs) == 0 { // VAR, INC or DEC
+		e := n.lhs[0]
+		switch v := d.of(e); {
+		case v == nil || d.numbers[v] == known:
+			n.lhs[0] = d.rewrite(e)
 			return []*line{n}
+		case n.tok == token.VAR:
+			return []*line{d.assignLine(n, e, d.runCall("Number", zeroOf(v.typ)))}
 		}
-		return []*line{d.assignLine(n, d.ref(v), d.runCall("Number", zeroOf(v.typ)))}
+		return []*line{d.assignLine(n, e, d.runCall("Calc", e, text(n.tok.String()[:1]), &ast.BasicLit{Kind: token.INT, Value: "1"}))}
 	}
-	switch s := n.stmt.(type) {
-	case *ast.ExprStmt:
-		s.X = d.rewrite(s.X)
-	case *ast.IncDecStmt:
-		if v := d.of(s.X); v != nil && d.numbers[v] != known {
-			op := strings.TrimSuffix(s.Tok.String(), s.Tok.String()[1:])
-			return []*line{d.assignLine(n, s.X, d.runCall("Calc", s.X, text(op), &ast.BasicLit{Kind: token.INT, Value: "1"}))}
-		}
-		s.X = d.rewrite(s.X)
-	case *ast.AssignStmt:
-		return d.assigned(n, s)
-	}
-	return []*line{n}
+	return d.assigned(n)
 }
 
 func (d *device) assignLine(n *line, lhs, rhs ast.Expr) *line {
-	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, from: n.from}
+	return &line{pos: n.pos, tok: token.ASSIGN, lhs: []ast.Expr{lhs}, rhs: []ast.Expr{rhs}, pure: n.pure, from: n.from}
 }
 
-func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
-	if len(s.Lhs) != len(s.Rhs) {
-		d.rewriteAll(s.Rhs)
-		d.targets(s)
+func (d *device) assigned(n *line) []*line {
+	if len(n.lhs) != len(n.rhs) {
+		d.rewriteAll(n.rhs)
+		d.targets(n)
 		return []*line{n}
 	}
 	var lhs, rhs []ast.Expr
-	for i, e := range s.Lhs {
+	for i, e := range n.lhs {
 		v := d.of(e)
-		value := s.Rhs[i]
+		value := n.rhs[i]
 		switch {
 		case v == nil || d.numbers[v] == known:
 			value, e = d.rewrite(value), d.rewrite(e)
@@ -292,10 +277,10 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 			}
 			n.pure = true
 			value = d.runCall("HostFloat", d.closure(value, v.typ))
-		case s.Tok != token.ASSIGN && s.Tok != token.DEFINE:
-			op := strings.TrimSuffix(s.Tok.String(), "=")
+		case n.tok != token.ASSIGN && n.tok != token.DEFINE:
+			op := strings.TrimSuffix(n.tok.String(), "=")
 			value = d.runCall("Calc", d.ref(v), text(op), d.operand(value))
-			s.Tok = token.ASSIGN
+			n.tok = token.ASSIGN
 		default:
 			value = d.tensor(value)
 		}
@@ -304,17 +289,17 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 	if len(lhs) == 0 {
 		return nil
 	}
-	s.Lhs, s.Rhs = lhs, rhs
+	n.lhs, n.rhs = lhs, rhs
 	return []*line{n}
 }
 
 // targets sees that a call's results go to what can hold them.
-func (d *device) targets(s *ast.AssignStmt) {
-	for i, e := range s.Lhs {
+func (d *device) targets(n *line) {
+	for i, e := range n.lhs {
 		if v := d.of(e); v != nil && d.numbers[v] != known {
 			d.bad(d.pos, fmt.Sprintf("%s is one of several results, and a number that is not known while the device program is built; return it alone", v.name))
 		} else if v == nil {
-			s.Lhs[i] = d.rewrite(e)
+			n.lhs[i] = d.rewrite(e)
 		}
 	}
 }

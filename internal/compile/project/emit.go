@@ -73,19 +73,19 @@ func (m *emitter) stmt(s tree.Stmt) []*line {
 		}
 		return m.block(s.Body)
 	case *tree.Jump:
-		return m.leaving(s, &ast.BranchStmt{Tok: s.Tok})
+		return m.leaving(s, s.Tok, nil)
 	case *tree.Return:
-		return m.leaving(s, &ast.ReturnStmt{Results: m.copies(s.Results)})
+		return m.leaving(s, token.RETURN, m.copies(s.Results))
 	}
 	return nil
 }
 
 // leaving returns a jump or a return, which a part of a loop has only if it is chosen.
-func (m *emitter) leaving(s tree.Stmt, stmt ast.Stmt) []*line {
+func (m *emitter) leaving(s tree.Stmt, tok token.Token, results []ast.Expr) []*line {
 	if m.chosen != nil && !m.chosen[s] {
 		return nil
 	}
-	return []*line{{pos: s.At().Pos, stmt: stmt, from: []tree.Stmt{s}}}
+	return []*line{{pos: s.At().Pos, tok: tok, rhs: results, from: []tree.Stmt{s}}}
 }
 
 // follows reports whether the program has a loop or a branch.
@@ -138,17 +138,17 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 		n.word = "next"
 	}
 	if s.Init != nil && m.executes(s.Init) {
-		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init), from: []tree.Stmt{s.Init}}
-		if as, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Init.Define {
-			as.Tok = token.DEFINE
-			if t := m.natural(as.Rhs[0]); t == nil || !types.Identical(t, m.typeOf(as.Lhs[0])) {
-				as.Tok = token.ASSIGN
+		n.init = m.line(s.Init)
+		if s.Init.Define {
+			n.init.tok = token.DEFINE
+			if t := m.natural(n.init.rhs[0]); t == nil || !types.Identical(t, m.typeOf(n.init.lhs[0])) {
+				n.init.tok = token.ASSIGN
 				out, n.init = append(out, n.init), nil
 			}
 		}
 	}
 	if s.Post != nil && m.executes(s.Post) {
-		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post), from: []tree.Stmt{s.Post}}
+		n.post = m.line(s.Post)
 	}
 	for _, e := range []ast.Expr{s.Over, s.Cond} {
 		if e != nil {
@@ -162,32 +162,23 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 	return append(out, n)
 }
 
-// statement returns an assignment as it stands.
-func (m *emitter) statement(s *tree.Assign) ast.Stmt {
-	switch {
-	case s.Tok == token.INC || s.Tok == token.DEC:
-		return &ast.IncDecStmt{X: m.copy(s.Lhs[0]), Tok: s.Tok}
-	case len(s.Lhs) == 0:
-		return &ast.ExprStmt{X: m.copy(s.Rhs[0])}
-	}
-	return &ast.AssignStmt{Lhs: m.copies(s.Lhs), Tok: s.Tok, Rhs: m.copies(s.Rhs)}
+// line returns an assignment as it stands.
+func (m *emitter) line(s *tree.Assign) *line {
+	return &line{pos: s.Pos, tok: s.Tok, lhs: m.copies(s.Lhs), rhs: m.copies(s.Rhs), from: []tree.Stmt{s}}
 }
 
 func (m *emitter) simple(s *tree.Assign) []*line {
 	if !m.executes(s) {
 		return nil
 	}
-	a := m.actions[s]
-	if s.Tok == token.VAR {
-		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true, from: []tree.Stmt{s}}}
-	}
-	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0, from: []tree.Stmt{s}}
-	switch as, ok := n.stmt.(*ast.AssignStmt); {
+	a, n := m.actions[s], m.line(s)
+	n.pure = a.owner == everywhere && len(s.Fills) == 0
+	switch {
 	case m.entire:
 	case a.owner == everywhere:
-		if ok && s.Tok == token.ASSIGN && len(as.Lhs) == len(as.Rhs) {
-			for i := range as.Rhs {
-				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[spot{s, m.me}]))
+		if s.Tok == token.ASSIGN && len(n.lhs) == len(n.rhs) {
+			for i := range n.rhs {
+				n.rhs[i] = m.only(n.rhs[i], a.wanted(i, m.does[spot{s, m.me}]))
 			}
 		}
 	case m.special(a.node):
@@ -256,7 +247,7 @@ func (m *emitter) send(r *edgeRow) []*line {
 		return m.resourceLines(r, ends[r.Operator][0], pos)
 	}
 	v := m.partOf(m.fieldOf(m.ref(r.v), r.path), typeAt(r.v.typ, r.path), r.part)
-	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Operator][0], r, v)}}}
+	return []*line{m.effect(pos, m.edgeCall(ends[r.Operator][0], r, v))}
 }
 
 func (m *emitter) take(r *edgeRow) []*line {
@@ -274,7 +265,12 @@ func (m *emitter) take(r *edgeRow) []*line {
 }
 
 func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
-	return &line{pos: pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}}
+	return &line{pos: pos, tok: token.ASSIGN, lhs: []ast.Expr{lhs}, rhs: []ast.Expr{rhs}}
+}
+
+// effect returns a call for its effect.
+func (m *emitter) effect(pos token.Pos, call ast.Expr) *line {
+	return &line{pos: pos, tok: token.ASSIGN, rhs: []ast.Expr{call}}
 }
 
 func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
@@ -326,7 +322,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 			return nil
 		}
 		c := m.runCall("Component", text(res.Name))
-		return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(word, r, c)}}}
+		return []*line{m.effect(pos, m.edgeCall(word, r, c))}
 	}
 	var e ast.Expr = m.ref(m.t)
 	var out, inner *line
@@ -344,7 +340,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 			e = m.ref(member)
 		}
 	}
-	last := &line{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(word, r, e)}}
+	last := m.effect(pos, m.edgeCall(word, r, e))
 	if inner == nil {
 		return []*line{last}
 	}

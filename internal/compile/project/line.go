@@ -12,9 +12,12 @@ import (
 // line is a statement of a generated program: a simple one, or a loop or branch
 // with lines inside.
 type line struct {
-	pos  token.Pos
-	stmt ast.Stmt  // simple
-	zero *variable // declared without a value
+	pos token.Pos
+
+	// Of a simple statement: an assignment, a call without a left side, VAR of a variable that has
+	// no value yet, BREAK, CONTINUE, or RETURN of what is on the right.
+	tok      token.Token
+	lhs, rhs []ast.Expr
 
 	word   string // if, for or next; If and For of a device program
 	head   []ast.Expr
@@ -51,20 +54,11 @@ func each(list []*line, f func(*line)) {
 
 // exprs returns the expressions of a line itself: those that are read, and those that
 // are assigned to.
-func (n *line) exprs() (read, write []ast.Expr) {
-	read = slices.Clone(n.head)
-	switch s := n.stmt.(type) {
-	case *ast.AssignStmt:
-		read = append(read, s.Rhs...)
-		write = s.Lhs
-	case *ast.ExprStmt:
-		read = append(read, s.X)
-	case *ast.IncDecStmt:
-		write = append(write, s.X)
-	case *ast.ReturnStmt:
-		read = append(read, s.Results...)
-	}
-	return read, write
+func (n *line) exprs() (read, write []ast.Expr) { return slices.Concat(n.head, n.rhs), n.lhs }
+
+// sets reports whether a line gives what is on its left other values.
+func (n *line) sets() bool {
+	return len(n.lhs) > 0 && (n.tok == token.ASSIGN || n.tok == token.DEFINE)
 }
 
 // mentions visits the variables in an expression.
@@ -84,7 +78,7 @@ func (m *emitter) mentioned(list []*line) map[*variable]int {
 		for _, e := range append(read, write...) {
 			m.mentions(e, func(v *variable) { out[v]++ })
 		}
-		for _, v := range []*variable{n.zero, n.key, n.value} {
+		for _, v := range []*variable{n.key, n.value} {
 			out[v]++
 		}
 	})
@@ -100,7 +94,7 @@ func (m *emitter) assigns(list []*line) map[*variable]int {
 		for _, e := range write {
 			out[m.root(e)]++
 		}
-		for _, v := range []*variable{n.zero, n.key, n.value} {
+		for _, v := range []*variable{n.key, n.value} {
 			out[v]++
 		}
 	})
@@ -160,7 +154,7 @@ func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, c
 		case n.word != "" && n.empty():
 			changed = true
 			continue
-		case n.zero != nil && !read[n.zero]:
+		case n.tok == token.VAR && !read[m.of(n.lhs[0])]:
 			changed = true
 			continue
 		}
@@ -170,8 +164,8 @@ func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, c
 		if n.value != nil && !read[n.value] {
 			n.value, changed = nil, true
 		}
-		if s, ok := n.stmt.(*ast.AssignStmt); ok {
-			gone, c := m.blanked(s, read)
+		if n.sets() {
+			gone, c := m.blanked(n, read)
 			changed = changed || c
 			if gone && n.pure {
 				changed = true
@@ -194,18 +188,15 @@ func (n *line) empty() bool {
 
 // blanked replaces variables that nobody reads by blanks; gone is true if none is
 // left.
-func (m *emitter) blanked(s *ast.AssignStmt, read map[*variable]bool) (gone, changed bool) {
-	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		return false, false
-	}
+func (m *emitter) blanked(n *line, read map[*variable]bool) (gone, changed bool) {
 	gone = true
-	for i, e := range s.Lhs {
+	for i, e := range n.lhs {
 		id, ok := e.(*ast.Ident)
 		if ok && id.Name == "_" && m.of(id) == nil {
 			continue
 		}
 		if v := m.of(id); ok && v != nil && !read[v] {
-			s.Lhs[i], changed = ast.NewIdent("_"), true
+			n.lhs[i], changed = ast.NewIdent("_"), true
 			continue
 		}
 		gone = false

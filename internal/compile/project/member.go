@@ -215,9 +215,9 @@ func (m *emitter) memberLoop(s *tree.Loop, n *line) {
 		n.arms[0] = append([]*line{first}, n.arms[0]...)
 	}
 	n.ranged, n.key, n.value = false, nil, nil
-	n.init = &line{pos: s.Pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{m.ref(key)}, Tok: token.DEFINE, Rhs: []ast.Expr{field("Lo")}}}
+	n.init = &line{pos: s.Pos, tok: token.DEFINE, lhs: []ast.Expr{m.ref(key)}, rhs: []ast.Expr{field("Lo")}}
 	n.head = []ast.Expr{&ast.BinaryExpr{X: m.ref(key), Op: token.LSS, Y: field("Hi")}}
-	n.post = &line{pos: s.Pos, stmt: &ast.IncDecStmt{X: m.ref(key), Tok: token.INC}}
+	n.post = &line{pos: s.Pos, tok: token.INC, lhs: []ast.Expr{m.ref(key)}}
 }
 
 // memberFunc writes the function that lists a member's components.

@@ -114,12 +114,10 @@ func (n *line) declared(m *emitter) (out []*variable) {
 	if n.stop != nil {
 		out = append(out, n.stop)
 	}
-	if n.init != nil {
-		if s, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Tok == token.DEFINE {
-			for _, e := range s.Lhs {
-				if v := m.of(e.(*ast.Ident)); v != nil {
-					out = append(out, v)
-				}
+	if n.init != nil && n.init.tok == token.DEFINE {
+		for _, e := range n.init.lhs {
+			if v := m.of(e); v != nil {
+				out = append(out, v)
 			}
 		}
 	}
@@ -144,17 +142,16 @@ func (w *writer) needs(n *line, here map[*variable]int) {
 			news = append(news, v)
 		}
 	}
-	s, isAssign := n.stmt.(*ast.AssignStmt)
-	if isAssign && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
-		w.define(s, news)
+	if n.sets() {
+		w.define(n, news)
 		return
 	}
 	for _, v := range news {
-		if n.zero == v {
+		if n.tok == token.VAR {
 			w.declare(v)
-			continue
+		} else {
+			w.variableLine(v)
 		}
-		w.variableLine(v)
 	}
 }
 
@@ -172,18 +169,18 @@ func (w *writer) typeOfVariable(v *variable) string {
 
 // define turns an assignment into a definition where it is the first to mention
 // all the variables on its left, and nothing else.
-func (w *writer) define(s *ast.AssignStmt, news []*variable) {
-	s.Tok = token.ASSIGN
-	fresh := len(news) > 0 && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+func (w *writer) define(n *line, news []*variable) {
+	n.tok = token.ASSIGN
+	fresh := len(news) > 0 && !slices.ContainsFunc(n.lhs, func(e ast.Expr) bool {
 		v := w.of(e)
 		return !isName(e) || v != nil && !slices.Contains(news, v)
 	})
-	used := w.mentioned([]*line{{head: s.Rhs}})
-	if fresh && w.typed(s) && !slices.ContainsFunc(news, func(v *variable) bool { return used[v] > 0 }) {
-		s.Tok = token.DEFINE
+	used := w.mentioned([]*line{{head: n.rhs}})
+	if fresh && w.typed(n) && !slices.ContainsFunc(news, func(v *variable) bool { return used[v] > 0 }) {
+		n.tok = token.DEFINE
 	}
 	for _, v := range news {
-		if s.Tok == token.DEFINE {
+		if n.tok == token.DEFINE {
 			w.declare(v)
 		} else {
 			w.variableLine(v)
@@ -193,13 +190,13 @@ func (w *writer) define(s *ast.AssignStmt, news []*variable) {
 
 // typed reports whether the values of an assignment have the types of what they
 // are assigned to by themselves.
-func (w *writer) typed(s *ast.AssignStmt) bool {
-	for i, e := range s.Lhs {
+func (w *writer) typed(n *line) bool {
+	for i, e := range n.lhs {
 		v := w.of(e)
 		if v == nil {
 			continue
 		}
-		rhs := s.Rhs[min(i, len(s.Rhs)-1)]
+		rhs := n.rhs[min(i, len(n.rhs)-1)]
 		t := w.natural(rhs)
 		if tuple, ok := t.(*types.Tuple); ok && i < tuple.Len() {
 			t = tuple.At(i).Type()
@@ -214,9 +211,10 @@ func (w *writer) typed(s *ast.AssignStmt) bool {
 
 func (w *writer) line(n *line) {
 	switch {
-	case n.zero != nil:
-		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeOfVariable(n.zero), w.comment(n))
-	case n.stmt != nil:
+	case n.tok == token.VAR:
+		v := w.of(n.lhs[0])
+		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[v], w.typeOfVariable(v), w.comment(n))
+	case n.word == "":
 		w.simple(n)
 	case n.word == "if":
 		w.branch(n, "")
@@ -232,7 +230,7 @@ func (w *writer) line(n *line) {
 // simple prints a simple statement. The comment of a long one stands above it,
 // so that it does not push those of its neighbours away.
 func (w *writer) simple(n *line) {
-	text, comment := w.text(n.stmt), w.comment(n)
+	text, comment := w.text(n.statement()), w.comment(n)
 	if len(text) > 100 && comment != "" {
 		fmt.Fprintf(&w.b, "%s\n%s\n", strings.TrimSpace(comment), text)
 		return
@@ -240,10 +238,24 @@ func (w *writer) simple(n *line) {
 	fmt.Fprintf(&w.b, "%s%s\n", text, comment)
 }
 
+// statement returns a simple line as Go has it.
+func (n *line) statement() ast.Stmt {
+	switch {
+	case isJump(n):
+		return &ast.BranchStmt{Tok: n.tok}
+	case n.tok == token.RETURN:
+		return &ast.ReturnStmt{Results: n.rhs}
+	case len(n.rhs) == 0:
+		return &ast.IncDecStmt{X: n.lhs[0], Tok: n.tok}
+	case len(n.lhs) == 0:
+		return &ast.ExprStmt{X: n.rhs[0]}
+	}
+	return &ast.AssignStmt{Lhs: n.lhs, Tok: n.tok, Rhs: n.rhs}
+}
+
 // comment returns a comment that says where a line comes from.
 func (w *writer) comment(n *line) string {
-	switch n.stmt.(type) {
-	case *ast.BranchStmt, *ast.ReturnStmt:
+	if isJump(n) || n.tok == token.RETURN {
 		return ""
 	}
 	at := w.src.Fset.Position(n.pos)
@@ -307,13 +319,13 @@ func (w *writer) head(n *line) ast.Stmt {
 	if !n.ranged {
 		out := &ast.ForStmt{Body: &ast.BlockStmt{}}
 		if n.init != nil {
-			out.Init = n.init.stmt
+			out.Init = n.init.statement()
 		}
 		if len(n.head) > 0 {
 			out.Cond = n.head[0]
 		}
 		if n.post != nil {
-			out.Post = n.post.stmt
+			out.Post = n.post.statement()
 		}
 		return out
 	}

@@ -130,21 +130,14 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 
 // rolled returns a call in the place of what it was read through to.
 func (m *emitter) rolled(c *tree.Call) *line {
-	n := &line{pos: c.Pos, pure: true}
+	n := &line{pos: c.Pos, tok: token.ASSIGN, rhs: []ast.Expr{m.copy(c.Expr)}, pure: true}
 	n.from = slices.Collect(tree.Each[tree.Stmt](tree.Block{c}))
 	for _, a := range m.inside(c) {
 		n.pure = n.pure && a.owner == everywhere && !m.through(a)
 	}
-	call := m.copy(c.Expr)
-	if len(c.Results) == 0 {
-		n.stmt = &ast.ExprStmt{X: call}
-		return n
-	}
-	s := &ast.AssignStmt{Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
 	for _, v := range c.Results {
-		s.Lhs = append(s.Lhs, m.ref(m.vars[v]))
+		n.lhs = append(n.lhs, m.ref(m.vars[v]))
 	}
-	n.stmt = s
 	return n
 }
 

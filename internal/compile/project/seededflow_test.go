@@ -228,20 +228,18 @@ func (b *bench) shows(n *line) string {
 	if n.word != "" {
 		return fmt.Sprintf("line %d: %s", at, n.word)
 	}
-	return fmt.Sprintf("line %d: %T %v", at, n.stmt, b.ends(n))
+	return fmt.Sprintf("line %d: %T %v", at, n.statement(), b.ends(n))
 }
 
 // ends returns the edges that a line sends on or receives from, by their names.
 func (b *bench) ends(n *line) (out []string) {
-	if n.stmt == nil {
-		return nil
-	}
-	ast.Inspect(n.stmt, func(x ast.Node) bool {
-		if e := edgeOf(x); e != "" {
-			out = append(out, e)
+	for _, x := range slices.Concat(n.lhs, n.rhs) {
+		for call := range tree.Nodes[ast.Node](x) {
+			if e := edgeOf(call); e != "" {
+				out = append(out, e)
+			}
 		}
-		return true
-	})
+	}
 	return out
 }
 
@@ -288,10 +286,7 @@ func rolledUp(b *bench) (out []place) {
 func lostCollectives(b *bench) (out []place) {
 	lists(&b.lines, func(list *[]*line) {
 		for _, n := range *list {
-			if n.stmt == nil {
-				continue
-			}
-			operands(n.stmt, func(e *ast.Expr) {
+			operands(n, func(e *ast.Expr) {
 				call, ok := (*e).(*ast.CallExpr)
 				if ok && len(call.Args) == 3 && strings.HasPrefix(types.ExprString(call.Fun), "edge.All") {
 					out = append(out, place{types.ExprString(call), func() { *e = call.Args[2] }})
@@ -303,20 +298,20 @@ func lostCollectives(b *bench) (out []place) {
 }
 
 // operands visits the values that a statement assigns and the arguments of its calls.
-func operands(s ast.Stmt, f func(*ast.Expr)) {
-	ast.Inspect(s, func(n ast.Node) bool {
-		var list []ast.Expr
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			list = n.Args
-		case *ast.AssignStmt:
-			list = n.Rhs
-		case *ast.KeyValueExpr:
-			f(&n.Value)
+func operands(s *line, f func(*ast.Expr)) {
+	for i, e := range s.rhs {
+		if len(s.lhs) > 0 {
+			f(&s.rhs[i])
 		}
-		for i := range list {
-			f(&list[i])
+		for n := range tree.Nodes[ast.Expr](e) {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				for i := range n.Args {
+					f(&n.Args[i])
+				}
+			case *ast.KeyValueExpr:
+				f(&n.Value)
+			}
 		}
-		return true
-	})
+	}
 }

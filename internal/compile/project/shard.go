@@ -63,13 +63,7 @@ func (l *loop) sharded(id int, param string) (axis fdg.Axis) {
 // adapt rewrites an operation that is special in its group, and returns what has to
 // stand behind it. n is the line that it is.
 func (m *emitter) adapt(a *action, n *line) []*line {
-	var at *ast.Expr
-	switch s := n.stmt.(type) {
-	case *ast.AssignStmt:
-		at = &s.Rhs[0]
-	case *ast.ExprStmt:
-		at = &s.X
-	}
+	at := &n.rhs[0]
 	call := ast.Unparen(*at).(*ast.CallExpr)
 	defer func() { m.tree.Typed(*at, m.typeOf(a.Rhs[0])) }()
 	switch m.g.Nodes[a.node].Kind {

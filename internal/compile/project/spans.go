@@ -103,9 +103,7 @@ func (u *fuser) eligible(n *line) bool {
 	}
 	ok := u.mentioned([]*line{n})[u.x] == 0
 	each([]*line{n}, func(n *line) {
-		if _, returns := n.stmt.(*ast.ReturnStmt); returns || n.word == "next" {
-			ok = false
-		}
+		ok = ok && n.tok != token.RETURN && n.word != "next"
 	})
 	return ok && !slices.ContainsFunc(u.nodes([]*line{n}), func(id int) bool { return !u.fits(u.g.Nodes[id]) })
 }
@@ -167,7 +165,7 @@ func (u *fuser) where(list []*line) string {
 func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 	var plain []*line
 	for _, n := range list {
-		if n.zero != nil && slices.Contains(s.out, n.zero) {
+		if n.tok == token.VAR && slices.Contains(s.out, u.of(n.lhs[0])) {
 			out = append(out, n)
 		} else {
 			plain = append(plain, n)
@@ -283,27 +281,14 @@ func (l *loop) tensors(t types.Type) bool {
 // first reports whether lines give a variable a value before they read it.
 func (m *emitter) first(part []*line, v *variable) bool {
 	for _, n := range part {
-		if n.zero == v {
+		if n.tok == token.VAR && m.of(n.lhs[0]) == v {
 			return true
 		}
 		if m.mentioned([]*line{n})[v] == 0 {
 			continue
 		}
-		s, ok := n.stmt.(*ast.AssignStmt)
-		if !ok || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-			return false
-		}
-		for _, e := range s.Rhs {
-			read := false
-			m.mentions(e, func(x *variable) { read = read || x == v })
-			if read {
-				return false
-			}
-		}
-		return slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
-			id, ok := e.(*ast.Ident)
-			return ok && m.of(id) == v
-		})
+		read := m.mentioned([]*line{{head: n.rhs}})[v] > 0
+		return n.sets() && !read && slices.ContainsFunc(n.lhs, func(e ast.Expr) bool { return m.of(e) == v })
 	}
 	return false
 }
@@ -333,7 +318,7 @@ func (d *device) twins(list []*variable) (out []*variable) {
 func (d *device) part(takes, gives []*variable) (lines []*line, ok bool) {
 	list := d.block(d.tree.Body)
 	if len(gives) > 0 {
-		list = append(list, &line{pos: list[len(list)-1].pos, stmt: &ast.ReturnStmt{Results: d.refer(gives)}})
+		list = append(list, &line{pos: list[len(list)-1].pos, tok: token.RETURN, rhs: d.refer(gives)})
 	}
 	list = d.tidy(list)
 	writes := d.assigns(list)

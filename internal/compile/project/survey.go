@@ -34,15 +34,13 @@ func (d *device) counting(n *line) {
 	if n.word != "for" || n.ranged || n.init == nil || n.post == nil || len(n.head) != 1 {
 		return
 	}
-	first, ok := n.init.stmt.(*ast.AssignStmt)
-	cond, isLess := n.head[0].(*ast.BinaryExpr)
-	post, isInc := n.post.stmt.(*ast.IncDecStmt)
-	if !ok || !isLess || !isInc || cond.Op != token.LSS || post.Tok != token.INC || first.Tok != token.DEFINE || len(first.Lhs) != 1 {
+	cond, ok := n.head[0].(*ast.BinaryExpr)
+	if !ok || cond.Op != token.LSS || n.post.tok != token.INC || n.init.tok != token.DEFINE || len(n.init.lhs) != 1 {
 		return
 	}
-	zero, isZero := first.Rhs[0].(*ast.BasicLit)
-	i, isName := first.Lhs[0].(*ast.Ident)
-	if !isZero || zero.Value != "0" || !isName || d.of(cond.X) != d.of(i) || d.of(post.X) != d.of(i) {
+	zero, isZero := n.init.rhs[0].(*ast.BasicLit)
+	i := n.init.lhs[0]
+	if !isZero || zero.Value != "0" || !isName(i) || d.of(cond.X) != d.of(i) || d.of(n.post.lhs[0]) != d.of(i) {
 		return
 	}
 	bound := false // by what the loop changes
@@ -70,9 +68,6 @@ func (d *device) gives(list, around []*line) {
 		for _, x := range []*line{n, n.init, n.post} {
 			if x == nil {
 				continue
-			}
-			if x.zero != nil {
-				d.given[x.zero] = append(d.given[x.zero], gift{nil, around})
 			}
 			read, write := x.exprs()
 			for i, e := range write {
