@@ -109,20 +109,16 @@ func (b *builder) site(e ast.Expr, next *tree.Loop) int {
 // spread returns a value's uses, field by field where some fields of a result were
 // replaced by others.
 func (b *builder) spread(v *value, into string) (out []use) {
-	if v == nil || len(v.fields) == 0 {
-		return v.uses(into)
+	if v == nil {
+		return nil
 	}
 	for _, d := range v.defs {
-		t := b.partType(d)
-		if t == nil {
-			t = types.Typ[types.Invalid]
-		}
-		s, ok := t.Underlying().(*types.Struct)
-		if !ok {
+		fields := tree.StructFields(b.partType(d))
+		if len(v.fields) == 0 || fields == nil {
 			out = append(out, use{d, into})
 			continue
 		}
-		for f := range s.Fields() {
+		for _, f := range fields {
 			if _, replaced := v.fields[f.Name()]; !replaced {
 				out = append(out, use{def{d.node, under(d.part, f.Name()), d.carried}, under(into, f.Name())})
 			}

@@ -147,12 +147,7 @@ func (v *value) inject(sites []int, x *value, depth int) *value {
 	if len(v.fields) == 0 {
 		return v
 	}
-	out := *v
-	out.fields = nil
-	for name, f := range v.fields {
-		out.set(name, f.inject(sites, x, depth+1))
-	}
-	return &out
+	return v.inside(func(f *value) *value { return f.inject(sites, x, depth+1) })
 }
 
 // shallow returns all that two values hold, without regard to where in them.
@@ -168,11 +163,8 @@ func (v *value) smear(x *value) *value {
 	out := join(v, x)
 	if v != nil && len(v.fields) > 0 {
 		now := *out
-		now.fields = nil
-		for name, f := range v.fields {
-			now.set(name, f.smear(x))
-		}
-		out = &now
+		now.fields = v.inside(func(f *value) *value { return f.smear(x) }).fields
+		return &now
 	}
 	return out
 }

@@ -245,20 +245,6 @@ type use struct {
 	into string
 }
 
-// uses returns all parts of a value, with where in it they stand.
-func (v *value) uses(into string) (out []use) {
-	if v == nil {
-		return nil
-	}
-	for _, d := range v.defs {
-		out = append(out, use{d, into})
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
-		out = append(out, v.fields[name].uses(under(into, name))...)
-	}
-	return out
-}
-
 // each calls f with a value and with all values inside it.
 func (v *value) each(f func(*value)) {
 	if v == nil {
@@ -275,10 +261,10 @@ func (v *value) each(f func(*value)) {
 func computed(list ...*value) *value {
 	out := &value{derived: true}
 	for _, v := range list {
-		for _, u := range v.uses("") {
-			out.defs = append(out.defs, u.def)
-		}
-		out.varies |= varies(v)
+		v.each(func(x *value) {
+			out.defs = append(out.defs, x.defs...)
+			out.varies |= x.varies
+		})
 	}
 	out.defs = sorted(out.defs)
 	return out
@@ -312,15 +298,21 @@ func (v *value) every(f func(def) def) *value {
 	if v.empty() {
 		return v
 	}
-	out := *v
+	out := v.inside(func(x *value) *value { return x.every(f) })
 	out.defs = make([]def, len(v.defs))
 	for i, d := range v.defs {
 		out.defs[i] = f(d)
 	}
 	out.defs = sorted(out.defs)
+	return out
+}
+
+// inside returns a copy of v with f applied to its fields.
+func (v *value) inside(f func(*value) *value) *value {
+	out := *v
 	out.fields = nil
 	for name, x := range v.fields {
-		out.set(name, x.every(f))
+		out.set(name, f(x))
 	}
 	return &out
 }
