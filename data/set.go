@@ -252,7 +252,11 @@ func (d *Set[E]) observed(what string, f func() replay.Sample[E]) replay.Sample[
 	o := d.scope.Observed()
 	s := f()
 	if o != nil {
-		o.End(rl.Operation{Kind: "data.Set." + what, Name: d.name, Out: rl.NamedLeaves("", s)})
+		op := rl.Operation{Kind: "data.Set." + what, Name: d.name}
+		if o.Values() {
+			op.Out = rl.NamedLeaves("", s)
+		}
+		o.End(op)
 	}
 	return s
 }

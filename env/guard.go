@@ -58,7 +58,11 @@ func (g *guard) Step(action []rl.Tree) []rl.Step {
 	o := g.scope.Observed()
 	out := g.step(action)
 	if o != nil {
-		o.End(rl.Operation{Kind: "env.Batch.Step", Name: g.kinds[0].spec.ID, In: named("action", g.names, action), Out: named("", g.names, out)})
+		op := rl.Operation{Kind: "env.Batch.Step", Name: g.kinds[0].spec.ID, Size: g.kinds[0].spec.Envs}
+		if o.Values() {
+			op.In, op.Out = named("action", g.names, action), named("", g.names, out)
+		}
+		o.End(op)
 	}
 	return out
 }

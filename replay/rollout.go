@@ -46,10 +46,15 @@ func (r *Rollout[E]) Insert(e E) {
 		r.put(l, e)
 		return
 	}
-	if o := r.scope.Observed(); o != nil {
-		o.End(rl.Operation{Kind: "replay.Rollout.Insert", Name: r.name, In: rl.NamedLeaves("", e)})
-	}
+	o := r.scope.Observed()
 	r.steps = append(r.steps, e)
+	if o != nil {
+		op := rl.Operation{Kind: "replay.Rollout.Insert", Name: r.name}
+		if o.Values() {
+			op.In = rl.NamedLeaves("", e)
+		}
+		o.End(op)
+	}
 }
 
 // put does what Insert does inside a device program.
@@ -98,7 +103,11 @@ func (r *Rollout[E]) Drain() E {
 	o := r.scope.Observed()
 	e := r.drained()
 	if o != nil {
-		o.End(rl.Operation{Kind: "replay.Rollout.Drain", Name: r.name, Out: rl.NamedLeaves("", e)})
+		op := rl.Operation{Kind: "replay.Rollout.Drain", Name: r.name}
+		if o.Values() {
+			op.Out = rl.NamedLeaves("", e)
+		}
+		o.End(op)
 	}
 	return e
 }

@@ -36,7 +36,11 @@ func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 	o := t.scope.Observed()
 	s := t.sampled(k, n)
 	if o != nil {
-		o.End(rl.Operation{Kind: "replay.Table.Sample", Name: t.name, Out: rl.NamedLeaves("", s)})
+		op := rl.Operation{Kind: "replay.Table.Sample", Name: t.name, Size: n}
+		if o.Values() {
+			op.Out = rl.NamedLeaves("", s)
+		}
+		o.End(op)
 	}
 	return s
 }

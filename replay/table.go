@@ -99,10 +99,21 @@ func (t *Table[E]) insert(e E, done, priority rl.Tensor) {
 		t.traced(l).insert(e, leaves, done, priority)
 		return
 	}
-	if o := t.scope.Observed(); o != nil {
-		in := append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)
-		o.End(rl.Operation{Kind: "replay.Table.Insert", Name: t.name, In: append(in, rl.NamedLeaves("priority", priority)...)})
+	o := t.scope.Observed()
+	t.inserted(e, leaves, done, priority)
+	if o == nil {
+		return
 	}
+	op := rl.Operation{Kind: "replay.Table.Insert", Name: t.name, Size: done.Shape().Size()}
+	if o.Values() {
+		in := append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)
+		op.In = append(in, rl.NamedLeaves("priority", priority)...)
+	}
+	o.End(op)
+}
+
+// inserted does what insert does on values.
+func (t *Table[E]) inserted(e E, leaves []rl.Tensor, done, priority rl.Tensor) {
 	t.leave()
 	if t.inParts {
 		t.envs = done.Rows()
@@ -185,10 +196,11 @@ func (t *Table[E]) Prioritise(index, priority rl.Tensor) {
 		t.traced(l).prioritise(index, priority)
 		return
 	}
-	if o := t.scope.Observed(); o != nil {
+	o := t.scope.Observed()
+	t.prioritise(index, priority)
+	if o != nil {
 		o.End(rl.Operation{Kind: "replay.Table.Prioritise", Name: t.name, In: []rl.Leaf{{Name: "index", Tensor: index}, {Name: "priority", Tensor: priority}}})
 	}
-	t.prioritise(index, priority)
 }
 
 // Axis of a table: a sample is drawn from all of it.

@@ -43,7 +43,11 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 	o := f.scope.Observed()
 	out := f.call(k, in)
 	if o != nil {
-		o.End(Operation{Kind: "rl.Func.Call", Name: f.name, Number: f.number, In: NamedLeaves("", in), Out: NamedLeaves("", out)})
+		op := Operation{Kind: "rl.Func.Call", Name: f.name, Number: f.number}
+		if op.Size = sizeOf(in); o.Values() {
+			op.In, op.Out = NamedLeaves("", in), NamedLeaves("", out)
+		}
+		o.End(op)
 	}
 	return out
 }
@@ -59,7 +63,7 @@ func (f *Func[I, O]) call(k Key, in I) O {
 	if noRows(leaves) {
 		return f.none(in, leaves)
 	}
-	if out, ok := f.inTurns(k, in, leaves, nil, func(k Key, in I, _ []Tensor) O { return f.call(k, in) }); ok {
+	if out, ok := f.inTurns(k, in, leaves, nil, func(k Key, in I, _ []Tensor) O { return f.Call(k, in) }); ok {
 		return out
 	}
 	e := f.compiled(in, leaves)
@@ -97,17 +101,14 @@ func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	o := f.scope.Observed()
 	out := f.rows(mask, k, in)
 	if o != nil {
-		o.End(Operation{
-			Kind: "rl.Func.Rows", Name: f.name, Number: f.number,
-			In: append(NamedLeaves("mask", mask), NamedLeaves("", in)...), Out: NamedLeaves("", out),
-		})
+		o.End(f.masking("rl.Func.Rows", o, mask, in, out))
 	}
 	return out
 }
 
 func (f *Func[I, O]) rows(mask Tensor, k Key, in I) O {
 	leaves := Leaves(in)
-	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.rows(also[0], k, in) }); ok {
+	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.Rows(also[0], k, in) }); ok {
 		return out
 	}
 	if mask.node == nil && ctxOf(leaves) == nil && !anyTrue(mask) {
@@ -154,12 +155,18 @@ func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
 	o := f.scope.Observed()
 	out := f.where(mask, k, in, otherwise)
 	if o != nil {
-		o.End(Operation{
-			Kind: "rl.Func.Where", Name: f.name, Number: f.number,
-			In: append(NamedLeaves("mask", mask), NamedLeaves("", in)...), Out: NamedLeaves("", out),
-		})
+		o.End(f.masking("rl.Func.Where", o, mask, in, out))
 	}
 	return out
+}
+
+// masking returns the operation of a call for some rows.
+func (f *Func[I, O]) masking(kind string, o *Observation, mask Tensor, in I, out O) Operation {
+	op := Operation{Kind: kind, Name: f.name, Number: f.number, Size: sizeOf(in)}
+	if o.Values() {
+		op.In, op.Out = append(NamedLeaves("mask", mask), NamedLeaves("", in)...), NamedLeaves("", out)
+	}
+	return op
 }
 
 func (f *Func[I, O]) where(mask Tensor, k Key, in I, otherwise O) O {

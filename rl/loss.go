@@ -83,10 +83,11 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 		g, aux = l.grad(k, in, leaves)
 	}
 	if o != nil { // before several learners' are added up
-		o.End(Operation{
-			Kind: "rl.Loss.Grad", Name: l.name, Number: l.number, In: NamedLeaves("", in),
-			Out: append(g.leaves(), NamedLeaves("", aux)...),
-		})
+		op := Operation{Kind: "rl.Loss.Grad", Name: l.name, Number: l.number}
+		if op.Size = sizeOf(in); o.Values() {
+			op.In, op.Out = NamedLeaves("", in), append(g.leaves(), NamedLeaves("", aux)...)
+		}
+		o.End(op)
 	}
 	if m := l.scope.dev.together; m != nil {
 		g.weight, g.sums = m.Sum(g.weight, g.sums)

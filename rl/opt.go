@@ -81,6 +81,11 @@ func (o *Opt) Apply(g Grads, lr float64) {
 		o.apply(g, lr)
 		return
 	}
+	if !w.Values() {
+		o.apply(g, lr)
+		w.End(Operation{Kind: "rl.Opt.Apply", Name: o.name})
+		return
+	}
 	in := append(g.leaves(), Leaf{"lr", scalar64(lr)})
 	for i, l := range in { // apply reuses their memory
 		in[i].Tensor = constantOf(l.Shape(), slices.Clone(bytesOf(l.Tensor)))

@@ -137,7 +137,11 @@ func (p *Params) Blend(src *Params, tau float64) {
 	}
 	p.set(next)
 	if w != nil {
-		w.End(Operation{Kind: "rl.Params.Blend", Name: p.name, Out: leavesOf([]*Params{p})})
+		op := Operation{Kind: "rl.Params.Blend", Name: p.name}
+		if w.Values() {
+			op.Out = leavesOf([]*Params{p})
+		}
+		w.End(op)
 	}
 }
 

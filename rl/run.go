@@ -139,6 +139,9 @@ func (r *Run) meet() bool {
 	if o := r.scope.observer; o != nil && more {
 		o.Next(r.iter)
 	}
+	if t := r.scope.timer; t != nil && more {
+		t.Next(r.iter)
+	}
 	return more
 }
 
@@ -293,13 +296,14 @@ func (r *Run) Log(name string, x Tensor) {
 	if x.val == nil {
 		failf("log %q: a tensor that is %s", name, x.describe())
 	}
-	if o := r.scope.Observed(); o != nil {
-		o.End(Operation{Kind: "rl.Run.Log", Name: r.prefix + name, In: []Leaf{{name, x}}})
-	}
+	o := r.scope.Observed()
 	root := r.root()
 	root.mu.Lock()
-	defer root.mu.Unlock()
 	root.logs = append(root.logs, record{Name: r.prefix + name, X: []Tensor{x}})
+	root.mu.Unlock()
+	if o != nil {
+		o.End(Operation{Kind: "rl.Run.Log", Name: r.prefix + name, In: []Leaf{{name, x}}})
+	}
 }
 
 // means reduces the log of an iteration, names in order of first use.
@@ -330,11 +334,12 @@ func means(logs []record) []Logged {
 //weft:op value shape=one device=edge.Number
 func (r *Run) Value(x Tensor) float64 {
 	x.whole("read by run.Value")
+	o := r.scope.Observed()
 	v := Floats(x)
 	if len(v) != 1 {
 		failf("only a scalar has a value, not %s", x.Shape())
 	}
-	if o := r.scope.Observed(); o != nil {
+	if o != nil {
 		o.End(Operation{Kind: "rl.Run.Value", Name: r.prefix, In: []Leaf{{"value", x}}})
 	}
 	return v[0]

@@ -29,32 +29,34 @@ import (
 //
 //weft:component scope
 type Scope struct {
-	dev        *Device
-	key        Key
-	store      *model.Store
-	tracing    sync.Mutex // held while graph code reads the store
-	vars       map[string]*cell
-	names      []string
-	components map[string]Component
-	parent     *Scope // of a child's
-	beside     *Scope // one that was made beside it; of all of them a list, while the trainer is constructed
-	complete   bool   // the trainer was constructed
-	first      int    // the scope is of shards [first, last) of so many
-	last, of   int
-	life       int64  // of a replica that takes a lost one's place, which is counted from 1
-	envs       *owned // of the environments, once they are known
-	second     []Span // of those that were opened beside them
-	steps      int64
-	episodes   *Episodes
-	lower      *Lowering // while the loop is being made a device program
-	notices    notices
-	owed       []*inParts // calls for parts of a batch that nobody asked for yet
-	funcs      int        // graph functions and losses declared so far
-	observer   Observer   // nil without one
-	observing  bool       // an operation that is observed is under way
-	storage    *Storage   // of stores; nil is memory
-	stacks     []stacked  // observations that are frames joined
-	closed     bool
+	dev         *Device
+	key         Key
+	store       *model.Store
+	tracing     sync.Mutex // held while graph code reads the store
+	vars        map[string]*cell
+	names       []string
+	components  map[string]Component
+	parent      *Scope // of a child's
+	beside      *Scope // one that was made beside it; of all of them a list, while the trainer is constructed
+	complete    bool   // the trainer was constructed
+	first       int    // the scope is of shards [first, last) of so many
+	last, of    int
+	life        int64  // of a replica that takes a lost one's place, which is counted from 1
+	envs        *owned // of the environments, once they are known
+	second      []Span // of those that were opened beside them
+	steps       int64
+	episodes    *Episodes
+	lower       *Lowering // while the loop is being made a device program
+	notices     notices
+	owed        []*inParts // calls for parts of a batch that nobody asked for yet
+	funcs       int        // graph functions and losses declared so far
+	observer    Observer   // nil without one
+	timer       Timer      // likewise
+	observing   bool       // an operation that is observed is under way
+	observation Observation
+	storage     *Storage  // of stores; nil is memory
+	stacks      []stacked // observations that are frames joined
+	closed      bool
 }
 
 // NewScope returns a scope that owns everything: the plain loop's.

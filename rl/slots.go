@@ -42,7 +42,11 @@ func (m *Slots[V]) Set(v V) {
 	}
 	m.v = v
 	if o := m.scope.Observed(); o != nil {
-		o.End(Operation{Kind: "rl.Slots.Set", Name: m.name, In: NamedLeaves("", v)})
+		op := Operation{Kind: "rl.Slots.Set", Name: m.name}
+		if o.Values() {
+			op.In = NamedLeaves("", v)
+		}
+		o.End(op)
 	}
 }
 

@@ -81,15 +81,22 @@ func (system) Fused(r *Run, name string, vars []Carried, body func(), of ...int)
 		return false
 	}
 	r.scope.settle() // on values, and with the weights as they are
-	p := s.form(r.root(), vars, body)
-	if p == nil || !p.call(vars) {
-		return false
+	var o *Observation
+	if r.scope.observer == nil { // it sees what the call logs, and a timer all of the call
+		o = r.scope.Observed()
 	}
-	f.calls++
-	if o := r.scope.Observed(); o != nil {
+	p := s.form(r.root(), vars, body)
+	done := p != nil && p.call(vars)
+	if done {
+		f.calls++
+	}
+	if o == nil && done {
+		o = r.scope.Observed()
+	}
+	if o != nil {
 		o.End(Operation{Kind: fusedKind, Name: name})
 	}
-	return true
+	return done
 }
 
 // fusedKind is the kind of operation that an observer sees in the place of those that

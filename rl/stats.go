@@ -65,7 +65,7 @@ func (s *Stats) Update(x Tensor) {
 	s.set(out)
 	if o != nil {
 		o.End(Operation{
-			Kind: "rl.Stats.Update", Name: s.name, In: []Leaf{{"batch", given}},
+			Kind: "rl.Stats.Update", Name: s.name, Size: given.Shape().Size(), In: []Leaf{{"batch", given}},
 			Out: []Leaf{{"count", out[0]}, {"mean", out[1]}, {"m2", out[2]}},
 		})
 	}
