@@ -32,7 +32,9 @@ func Flush(x *X, edges ...int) {
 	for _, edge := range edges {
 		if out := x.ends[edge].out; out != nil {
 			x.ends[edge].out = nil
+			p := x.pass(edge)
 			out.flush(x, edge)
+			p.done()
 		}
 	}
 }

@@ -45,17 +45,18 @@ func Publish(x *X, edge int, c rl.Component) {
 	if !x.First() || absent(c) {
 		return
 	}
+	defer x.pass(edge).done()
 	r := x.changed(edge, c)
 	to := x.ends[edge].to
 	for i := range x.replicas(to) {
 		n := x.top.Number(to, i)
+		x.weigh(edge, r.Tensors)
 		if !x.loose(edge) {
 			x.send(edge, n, Message{Value: r})
 		} else if r.Tensors != nil || r.Arrays != nil {
 			x.link.Post(n, Message{Edge: edge, Value: r})
 			x.stats[edge].Messages++
 		}
-		x.weigh(edge, r.Tensors)
 	}
 }
 
@@ -87,6 +88,7 @@ func Fetch(x *X, edge int, c rl.Component) {
 	if absent(c) {
 		return
 	}
+	defer x.pass(edge).done()
 	e := &x.ends[edge]
 	from := x.top.Number(e.from, 0)
 	if !x.loose(edge) {

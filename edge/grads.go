@@ -21,6 +21,7 @@ func (x *X) handOver(edge int, g rl.Grads) gradient {
 
 // Reduce sends this replica's part of a gradient; the other end is Reduced.
 func Reduce(x *X, edge int, g rl.Grads) {
+	defer x.pass(edge).done()
 	toAll(x, edge, x.stamp(edge, Message{}), x.handOver(edge, g))
 }
 
@@ -28,6 +29,7 @@ func Reduce(x *X, edge int, g rl.Grads) {
 // own parameters. In an asynchronous run it is one replica's: they are applied as
 // they arrive.
 func Reduced(x *X, edge int) rl.Grads {
+	defer x.pass(edge).done()
 	from := x.ends[edge].from
 	if x.loose(edge) {
 		return x.gradient(edge)
@@ -42,6 +44,7 @@ func Reduced(x *X, edge int) rl.Grads {
 // AllReduce returns the sum of all replicas' gradients, in rank order. In an
 // asynchronous run every replica is on its own.
 func AllReduce(x *X, edge int, g rl.Grads) rl.Grads {
+	defer x.pass(edge).done()
 	k := x.replicas(x.group)
 	if k == 1 || x.top.Async != nil {
 		return g

@@ -7,6 +7,7 @@ import (
 
 // Gather sends this replica's rows; the other end is Gathered.
 func Gather[T any](x *X, edge int, v T) {
+	defer x.pass(edge).done()
 	v = whole(v)
 	count(x, edge, v)
 	if v = hand(x, edge, v); x.batched(edge) {
@@ -19,6 +20,7 @@ func Gather[T any](x *X, edge int, v T) {
 // Gathered returns the rows of all replicas. Of what has no rows, such as scalars and
 // Go numbers, it is the first replica's.
 func Gathered[T any](x *X, edge int) T {
+	defer x.pass(edge).done()
 	if x.batched(edge) {
 		return concat(x, edge, unpacked(x, edge, func() [][]T { return all[[]T](x, edge) }))
 	}
@@ -52,6 +54,7 @@ func Scatter[T any](x *X, edge int, v T) {
 	if !x.First() {
 		return
 	}
+	defer x.pass(edge).done()
 	to := x.ends[edge].to
 	for r, own := range x.top.Groups[to].Own {
 		part, cut := v, rl.System.Part
@@ -75,11 +78,15 @@ func Scatter[T any](x *X, edge int, v T) {
 }
 
 // Scattered returns this replica's rows.
-func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
+func Scattered[T any](x *X, edge int) T {
+	defer x.pass(edge).done()
+	return first[T](x, edge)
+}
 
 // Send sends a value, a batch or a Go number, to every replica of the other group;
 // of several senders the first one's counts, all having the same.
 func Send[T any](x *X, edge int, v T) {
+	defer x.pass(edge).done()
 	to := x.ends[edge].to
 	v = whole(v)
 	switch {
@@ -108,6 +115,7 @@ func Send[T any](x *X, edge int, v T) {
 // Sent returns what Send sent. In an asynchronous run a producer gets the newest value,
 // which may be one that it used before.
 func Sent[T any](x *X, edge int) T {
+	defer x.pass(edge).done()
 	e := &x.ends[edge]
 	switch {
 	case x.batched(edge):
@@ -139,6 +147,7 @@ func one[T any](x *X, edge int) T {
 // AllGather returns the rows of all replicas, for all of them. In an asynchronous run
 // every replica is on its own.
 func AllGather[T any](x *X, edge int, v T) T {
+	defer x.pass(edge).done()
 	k := x.replicas(x.group)
 	v = whole(v)
 	if k == 1 || x.top.Async != nil {
@@ -170,6 +179,7 @@ func AllGather[T any](x *X, edge int, v T) T {
 // OwnRows returns this replica's part of what was computed from an AllGather: the rows
 // that it gave to it.
 func OwnRows[T any](x *X, edge int, v T) T {
+	defer x.pass(edge).done()
 	own := x.ends[edge].mine
 	if own[1] < 0 {
 		return v

@@ -104,9 +104,7 @@ func count[T any](x *X, edge int, v T) {
 }
 
 func (x *X) weigh(edge int, tensors []rl.Tensor) {
-	for _, t := range tensors {
-		if t.Ok() {
-			x.stats[edge].Bytes += int64(t.Shape().ByteSize())
-		}
-	}
+	n := bytesIn(tensors)
+	x.stats[edge].Bytes += n
+	x.sized(edge, n)
 }

@@ -109,6 +109,9 @@ type X struct {
 	follows  []rl.Breaker  // that are told where steps are missing
 
 	waits      atomic.Int32 // edge that the replica waits on, counted from 1; 0 is none
+	tracer     Tracer       // nil without one
+	peer       int          // replica whose message the next wait is for; -1 is anybody's
+	sizes      []size       // by edge, what is sent with the next messages, for the tracer
 	departures int          // departures of all replicas
 	versions   []int64      // versions of the copies at hand, by edge
 	stats      []Stat
@@ -133,7 +136,7 @@ const Control = 4
 
 // New returns the end of replica r of a group. ctx stops whatever waits.
 func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
-	x := &X{ctx: ctx, link: link, scope: s, top: top, group: group, rank: r, counted: s.Steps()}
+	x := &X{ctx: ctx, link: link, scope: s, top: top, group: group, rank: r, counted: s.Steps(), peer: -1}
 	own := top.Groups[group].Own[r]
 	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
 	n := len(top.Edges) + Control
@@ -273,15 +276,22 @@ func (x *X) send(edge, to int, m Message) {
 	}
 	x.waits.Store(0)
 	s := &x.stats[edge]
-	s.Wait += time.Since(begin)
+	took := time.Since(begin)
+	s.Wait += took
 	s.Messages++
+	if x.tracer != nil {
+		x.sizes[edge].sent = true
+		x.tracer.Sent(edge, to, x.sizes[edge].bytes, begin, took)
+	}
 }
 
 // receive returns the next message of one sender.
 func (x *X) receive(edge, from int) Message {
+	x.peer = from
 	for len(x.ends[edge].waiting[from]) == 0 {
 		x.wait(edge)
 	}
+	x.peer = -1
 	return x.pop(edge, from)
 }
 
@@ -310,7 +320,11 @@ func (x *X) wait(edge int) {
 		x.fail(err)
 	}
 	x.waits.Store(0)
-	x.stats[edge].Wait += time.Since(begin)
+	took := time.Since(begin)
+	x.stats[edge].Wait += took
+	if x.tracer != nil {
+		x.tracer.Waited(edge, x.peer, begin, took)
+	}
 	x.file(m)
 }
 
@@ -376,5 +390,8 @@ func (x *X) pop(edge, from int) Message {
 		x.link.Took(m)
 	}
 	x.stats[edge].Received++
+	if x.tracer != nil {
+		x.tracer.Took(edge, from)
+	}
 	return m
 }
