@@ -37,7 +37,7 @@ var settingFlags = []struct{ flag, key string }{
 	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"samples-per-insert", "samples_per_insert"}, {"tolerance", "tolerance"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
-	{"storage", "storage"}, {"storage-limit", "storage_limit"}, {"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
+	{"storage", "storage"}, {"storage-limit", "storage_limit"}, {"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"}, {"profile", "profile"},
 }
 
 func (c *command) train() *cobra.Command {

@@ -27,7 +27,7 @@ func (r *Request) Job() (runner.Job, error) {
 		Device: d, Open: device.Open, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
-		RestartEpisodes: r.Resume == "restart-episodes", Storage: storage,
+		RestartEpisodes: r.Resume == "restart-episodes", Storage: storage, Profile: r.Profile,
 	}, nil
 }
 

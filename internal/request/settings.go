@@ -44,6 +44,7 @@ type Settings struct {
 	From            string        `names:"folder" doc:"run folder whose weights to start from: the best evaluated ones, or the newest if none were evaluated"`
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"resumption if the environment cannot save its state: refuse, or start new episodes"`
 	Python          string        `names:"program" doc:"Python interpreter of environments that need one"`
+	Profile         bool          `default:"false" doc:"record where the time of the run goes: weft profile RUN shows it afterwards"`
 	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"reaction to the failure of an environment in Python: stop the run, or restart the environment"`
 }
 

@@ -151,7 +151,7 @@ func Own(name string) bool {
 func isTrace(name string, also []string) bool {
 	for _, pattern := range []string{
 		recordFiles, "events.out.tfevents.*", "checkpoints", "log.txt", committedFile, "epoch.json",
-		"step-*.safetensors", "best.epoch-*.safetensors",
+		"step-*.safetensors", "best.epoch-*.safetensors", "profile.json",
 	} {
 		if ok, _ := filepath.Match(pattern, name); ok {
 			return true

@@ -55,7 +55,7 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	if err != nil {
 		return err
 	}
-	if len(j.Wrap.Recorders()) > 0 && r.c.Files != nil {
+	if (len(j.Wrap.Recorders()) > 0 || j.Profile) && r.c.Files != nil {
 		if j.Files, err = r.c.Files(a.Run); err != nil {
 			return err
 		}

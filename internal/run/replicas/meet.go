@@ -6,6 +6,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/rendezvous"
+	"github.com/weft-rl/weft/internal/run/timing"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -26,7 +27,8 @@ type told struct {
 	// Notes and Counts are those of another process's replica.
 	Notes  []string
 	Counts []rl.Logged
-	Paced  []rl.Logged // samples per insert of the stores at home with the replica
+	Paced  []rl.Logged  // samples per insert of the stores at home with the replica
+	Tally  timing.Tally // how a replica that has ended spent its time, if it was recorded
 }
 
 // command is a message from the owner. In a synchronous run it is a verdict, or
@@ -191,6 +193,9 @@ func (r *replica) send(save int, final bool) {
 // tells adds to a message what the owner cannot see for itself.
 func (r *replica) tells(t told) told {
 	t.Seen, t.Paced = r.figures(), r.x.PerInsert()
+	if t.Final && r.timing != nil {
+		t.Tally = r.timing.Read(true)
+	}
 	if !r.world.Leads() {
 		t.Notes, t.Counts = rl.System.TakeNotes(r.scope), rl.System.Counts(r.scope)
 	}
@@ -201,6 +206,9 @@ func (r *replica) tells(t told) told {
 func (w *World) hear(from int, v any) told {
 	t := edge.As[told](v)
 	w.figures[from] = t.Seen
+	if t.Final {
+		w.tallies[from] = t.Tally
+	}
 	if w.replicas[from] == w.keeper() {
 		w.paced = t.Paced
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/rendezvous"
+	"github.com/weft-rl/weft/internal/run/timing"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -65,6 +66,8 @@ type Config struct {
 	// Observe, unless nil, returns the observer of a replica's operations, or nil for
 	// none. The plain loop's group is "".
 	Observe func(group string, rank int) rl.Observer
+	// Profile has every replica's time recorded.
+	Profile bool
 }
 
 // World is all replicas of a run.
@@ -94,8 +97,9 @@ type World struct {
 
 	known [][]rl.Array // states of other processes' replicas, as they last told them
 
-	figures []Figures // by replica
-	before  totals    // when they were last written
+	tallies []timing.Tally // of other replicas that have ended, by number
+	figures []Figures      // by replica
+	before  totals         // when they were last written
 }
 
 // replica is one running copy of a group's program.
@@ -107,6 +111,7 @@ type replica struct {
 	trainer     rl.Trainer
 	run         *rl.Run // nil, like scope and trainer, if it is another process's
 	x           *edge.X // nil in the plain loop
+	timing      *timing.Recorder
 
 	begun   time.Time
 	command command // the newest, in an asynchronous run
@@ -149,7 +154,7 @@ func New(c Config) (*World, error) {
 	w.findMembers()
 	w.link = edge.NewLocal(len(w.replicas), w.queues())
 	w.counts, w.known = make([][]rl.Logged, len(w.replicas)), make([][]rl.Array, len(w.replicas))
-	w.figures = make([]Figures, len(w.replicas))
+	w.figures, w.tallies = make([]Figures, len(w.replicas)), make([]timing.Tally, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
 }
@@ -162,7 +167,8 @@ func (w *World) plain() error {
 	}
 	w.observe("", 0, w.Root)
 	w.owner = &replica{world: w, scope: w.Root, trainer: t, run: rl.NewRun(w.Root, w.Budget, w.Cut)}
-	w.replicas = []*replica{w.owner}
+	w.replicas, w.tallies = []*replica{w.owner}, make([]timing.Tally, 1)
+	w.owner.record(0)
 	return nil
 }
 
@@ -213,6 +219,7 @@ func (w *World) add(g int, at plan.Replica) error {
 		return err
 	}
 	w.observe(w.Plan.Groups[g].Name, at.Rank, r.scope)
+	r.record(len(w.Programs.Edges) + edge.Control)
 	cut := w.Cut
 	if r != w.owner {
 		cut = nil
@@ -478,6 +485,9 @@ func (w *World) trainLowered() error {
 	if until == nil {
 		until = func(int64) int64 { return math.MaxInt64 }
 	}
+	if t := w.owner.timing; t != nil {
+		return w.traced(t.Whole(func() error { return w.program(until) }, w.owner.run.Iter))
+	}
 	return w.traced(w.program(until))
 }
 
@@ -530,6 +540,9 @@ func (w *World) connect(ctx context.Context) error {
 		var err error
 		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, link); err != nil {
 			return err
+		}
+		if r.timing != nil {
+			r.x.Trace(r.timing)
 		}
 	}
 	if k := w.keeper(); k.scope != nil {

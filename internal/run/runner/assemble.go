@@ -70,7 +70,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 		}
 		a.specs = []env.Spec{spec}
 	}
-	c := replicas.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact, Open: j.Open}
+	c := replicas.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact, Open: j.Open, Profile: j.Profile}
 	if j.Part != nil {
 		c.Here, c.Abort, c.Life = j.Part.Here, j.Part.Abort, j.Part.Life
 	}

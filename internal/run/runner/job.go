@@ -10,6 +10,7 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/internal/profile"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/plan"
@@ -61,6 +62,10 @@ type Job struct {
 	EvalEpisodes int   // episodes of one; 0: none at the end either
 
 	Part *Part // this process's part of a run; nil is the whole run
+
+	// Profile has the time of every replica recorded. The result has it, and so has the file
+	// profile.json in Dir, or else in Files.
+	Profile bool
 
 	Probe *Probe // looks into the run; nil for runs that are for their own sake
 
@@ -121,6 +126,7 @@ type Result struct {
 	Exact                      bool               // synchronous, so that it can be repeated to the bit
 	Figures                    []replicas.Figures // figures of replicas; none for the plain loop
 	Dropped                    int                // items in flight that saving an asynchronous run cost
+	Profile                    *profile.Profile   // how replicas spent their time; nil if it was not recorded
 	Evaluation                 *Evaluation        // the last one
 	Player                     *Player            // acts with the weights that it ended with; nil if there is no agent for one environment
 }

@@ -328,6 +328,9 @@ func (s *Session) conclude() error {
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation,
 	}
+	if err := s.profiled(); err != nil {
+		return err
+	}
 	if s.Part == nil {
 		s.result.Player, _ = newPlayer(s.scope, s.world.Trainer().Agent(), s.specs) // evaluation says why there is none
 	}
