@@ -21,7 +21,7 @@ type Agent struct {
 // Observation holds the view that agents of one kind have of the environment. Numbers are in
 // row-major order, those of several agents one after another.
 type Observation struct {
-	X     map[string][]float64 // by part of the space of observations; a space that is no Dict has one part, ""
+	X     map[string][]float64 // values, by part of the space of observations; a space that is no Dict has one part, ""
 	Legal map[string][]bool    // masks of legal actions, by part of the space of actions; nil: all are legal
 	State []float64            // global state, where there is one; nil: zeros
 }

@@ -29,7 +29,7 @@ type Set = request.Set
 // command line has it.
 type Job struct {
 	Algorithm algo.Algorithm
-	Env       env.Entry // of an algorithm that learns from data, what to evaluate it in; it may be left out then
+	Env       env.Entry // environment; of an algorithm that learns from data, the one to evaluate in, which may be left out
 	Data      string    // data set that the algorithm learns from, if it learns from one
 	Preset    string
 	Set       []string // settings of the algorithm, key=value
@@ -71,7 +71,7 @@ type Result struct {
 	ReturnMean                 float64 // mean of the last 100 episodes; NaN without any
 	EvalReturn                 float64 // mean of the greedy evaluation; NaN without one
 	WeightsSHA256, StateSHA256 string  // WeightsSHA256 is empty if the algorithm has no parameters
-	Interrupted                bool    // by ctx; a run with a folder can be resumed
+	Interrupted                bool    // ctx ended the run; a run with a folder can be resumed
 	// Agent acts with the weights that the run ended with. It is nil if the algorithm offers no
 	// agent.
 	Agent *Agent

@@ -14,7 +14,7 @@ import (
 
 // Resumption says how a run goes on. The zero value goes on as it was.
 type Resumption struct {
-	Steps           int64 // to train to in all; 0: as many as it was started with
+	Steps           int64 // steps to train to, those before included; 0: as many as the run was started with
 	LostRecord      bool  // go on although lines of the run's record (metrics.jsonl) are lost
 	OrBegin         bool  // begin again if no good checkpoint is left, and keep the old record in replaced-N of the folder
 	RestartEpisodes bool  // go on with new episodes if the environment cannot save its state

@@ -98,13 +98,13 @@ func someRuns(cmd *cobra.Command, args []string) error {
 type compared struct {
 	stat.Comparison
 	grouping  study.Grouping
-	scores    []stat.Group // as the runs recorded them
+	scores    []stat.Group // scores as the runs recorded them
 	metric    string
 	at        int64
 	bootstrap stat.Bootstrap
 	scaled    bool // scores are parts of ranges
 	given     bool // all ranges were given
-	judged    bool // by Bar, which was asked for
+	judged    bool // Bar was given, so groups are judged by it
 }
 
 func (c *command) runCompare(args []string, f *compareFlags) error {

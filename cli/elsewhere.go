@@ -185,7 +185,7 @@ type viewer struct {
 	begun time.Time
 	stays bool // the run may go on without this command
 	bar   bool
-	told  int64 // of what is remembered of the run
+	told  int64 // number of events of the run when it was last shown
 	at    int64 // iteration that was shown last
 	tried int64 // step of the evaluation that was
 }

@@ -28,7 +28,7 @@ type meter struct {
 type reading struct {
 	iter            int64
 	calls           int64   // calls of graphs
-	messages, bytes []int64 // by edge
+	messages, bytes []int64 // messages and bytes so far, by edge
 }
 
 // warmSteps is how long it may take until everything crosses: learners may wait

@@ -30,10 +30,10 @@ import (
 // memory. So it runs in a process of its own, which is killed when it takes too long or too much.
 // What was found out about a configuration is remembered, so that to plan again is quick.
 type planner struct {
-	limit  time.Duration // for a plan
+	limit  time.Duration // longest time for a plan
 	memory int64         // bytes that a process and its children may have; 0 is no limit
 	allow  []string      // files and folders that submitted runs may name
-	room   chan struct{} // as many as may construct what was never planned before
+	room   chan struct{} // slots for constructing what was never planned before
 
 	mu    sync.Mutex
 	known []remembered // the newest last
@@ -47,7 +47,7 @@ type remembered struct {
 
 const (
 	maxRemembered = 16
-	maxSurveys    = 8 // of new runs at a time; runs that have begun never wait
+	maxSurveys    = 8 // most surveys of new runs at a time; runs that have begun never wait
 )
 
 func newPlanner(limit time.Duration, memory int64, allow []string) *planner {

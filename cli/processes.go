@@ -82,7 +82,7 @@ var launchers = map[string]launch.Launcher{
 // they die, and die with this one.
 type household struct {
 	data    *scratch.Folder // folder of the embedded etcd
-	tls     *tls.Config     // with the certificate by which processes know each other, and nobody else
+	tls     *tls.Config     // TLS with the certificate that these processes share
 	spec    launch.Spec
 	cluster launch.Cluster // nil before it was started
 }

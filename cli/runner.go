@@ -23,7 +23,7 @@ type machineOptions struct {
 	// Advertise is the address that others find it at, and then the only one: no socket
 	// is a way around it. Empty is the one it listens on.
 	Advertise string
-	TLS       *tls.Config   // for the data plane; nil is for loopback alone
+	TLS       *tls.Config   // TLS of the data plane; nil is for loopback alone
 	Store     string        // where checkpoints are kept
 	Allow     []string      // files and folders that submitted runs may name
 	Log       func(string)  // called with every refusal

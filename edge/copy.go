@@ -26,7 +26,7 @@ type Copied interface {
 type copyState struct {
 	known    bool       // something was published
 	seen     int64      // version of a Copied that the others have
-	arrays   []rl.Array // of any other component, the same
+	arrays   []rl.Array // state of any other component that the others have
 	versions int64      // published
 	last     any        // last value of an asynchronous Send
 }

@@ -41,7 +41,7 @@ type Message struct {
 	Iter     int64 // iteration of the sender
 	Steps    int64 // taken for it by the sender's own environments
 
-	arrived int64 // in which order, at the receiver
+	arrived int64 // rank in the order of arrival at the receiver
 	life    int   // life of its sender, at the receiver
 	taken   bool  // whether the sender was told that it was taken
 }

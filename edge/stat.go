@@ -8,7 +8,7 @@ type Stat struct {
 	Messages int64         // sent
 	Received int64         // taken
 	Bytes    int64         // bytes of tensors sent
-	Wait     time.Duration // for room, or for a message
+	Wait     time.Duration // time spent waiting for room or for a message
 	Depth    int           // most messages that waited of one sender
 	Dropped  int64         // too old, or in flight when the run was saved
 	// Stale and MaxStale are how many versions behind what was taken was, summed

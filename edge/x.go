@@ -92,21 +92,21 @@ type X struct {
 
 	iter      int64
 	announced int64     // the last iteration that others were told of
-	sessions  []session // with producers, in this iteration
-	skipped   []int64   // by replica, iterations whose messages are dropped
-	gone      []bool    // by replica, those that have departed
-	lives     []int     // by replica, how many have departed in its place
-	joined    []bool    // by replica, those whose next iteration follows the last one taken
+	sessions  []session // sessions in this iteration; set with producers
+	skipped   []int64   // iterations whose messages are dropped, by replica
+	gone      []bool    // whether each replica has departed
+	lives     []int     // number of replicas that departed in this place, by replica
+	joined    []bool    // whether a replica's next iteration follows the last one taken, by replica
 	counted   int64     // steps that others were told of
 	taking    int64     // steps of what was taken from others in this iteration
 	taken     int64     // steps of what was used before
-	reported  int64     // of these, those that Used returned
+	reported  int64     // steps of taken that Used returned
 	arrivals  int64
 
 	limits   []*limiter    // limiters of the stores that the replica has
 	partly   []rl.Narrower // state that the replica keeps of others' environments
 	narrowed bool          // they are at those of this iteration's sessions
-	follows  []rl.Breaker  // that are told where steps are missing
+	follows  []rl.Breaker  // stores that are told where steps are missing
 
 	waits      atomic.Int32 // edge that the replica waits on, counted from 1; 0 is none
 	tracer     Tracer       // nil without one

@@ -15,9 +15,9 @@ type indexer struct {
 	read    func(p unsafe.Pointer, i int) int
 	count   int   // how many index vectors there are
 	at      *walk // where the first component of each lies
-	step    int   // from a component to the next
-	limits  []int // by component, the last position at which the window fits
-	strides []int // by component, the stride in the operand
+	step    int   // distance from a component to the next
+	limits  []int // last position at which the window fits, by component
+	strides []int // stride in the operand, by component
 	clamp   bool  // move windows inside, or else leave them out
 }
 

@@ -23,7 +23,7 @@ type frame struct {
 	scratch  []unsafe.Pointer // one area for each worker, shared with the children
 	scrap    []byte           // memory that scratch points into
 	workers  *workers
-	stock    stock           // for the results of the next executions
+	stock    stock           // memory for the results of the next executions
 	fits     []*shapes.Shape // shapes of the last arguments
 }
 

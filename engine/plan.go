@@ -23,7 +23,7 @@ type planner struct {
 	offset  map[*ir.Value]int       // where in it
 	died    map[*ir.Value]int       // owner: the last step that reads it
 	born    map[*ir.Value]int
-	store   map[*ir.Value]*storage // by owner
+	store   map[*ir.Value]*storage // storage, by owner
 	copies  []finalCopy
 	outputs []*storage
 	kept    []bool

@@ -116,7 +116,7 @@ func (c *planChecker) output(v *ir.Value) {
 
 type planChecker struct {
 	*planner
-	held map[int32][]*ir.Value // for each memory and cache line, the value there; nil is whatever the caller put
+	held map[int32][]*ir.Value // the value that each memory and cache line holds; nil is whatever the caller put there
 	errs []error
 }
 

@@ -34,8 +34,8 @@ type region struct {
 // worker's scratch.
 type operand struct {
 	temp  bool
-	ref   ref  // in memory
-	off   int  // in the scratch
+	ref   ref  // place of an operand in memory
+	off   int  // offset of an operand in the scratch
 	step  int  // bytes from an element to the next; 0 if the same block or element serves everywhere
 	byRow bool // counts elements from the start of the row: the operand is one row, longer than a block
 	tiled bool // a temporary as long as a tile, for a reduction to take

@@ -11,7 +11,7 @@ import (
 // Large ones are apart, so that none keeps another alive.
 type resultPlan struct {
 	shapes []shapes.Shape
-	offset []int // in the shared allocation; -1 is apart
+	offset []int // offset in the shared allocation; -1: allocated alone
 	size   int   // bytes of the shared allocation
 	small  int   // results in it
 }

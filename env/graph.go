@@ -47,7 +47,7 @@ type Joint interface {
 type Moves struct {
 	State              rl.Tree
 	Reward, Terminated []rl.Tensor
-	Over               rl.Tensor // as in Move
+	Over               rl.Tensor // whether each episode is over, as in Move
 }
 
 // Graph makes n environments of the given dynamics.
@@ -128,7 +128,7 @@ type graphGroups struct {
 type live struct {
 	State rl.Tree
 	Age   rl.Tensor // [env] int32: steps of the episode
-	Obs   []rl.Obs  // by kind
+	Obs   []rl.Obs  // observations, by kind
 }
 
 type advanceIn struct {

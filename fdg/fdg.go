@@ -62,7 +62,7 @@ const (
 	Sample   Kind = "sample"   // a draw from a table or a data set
 	Get      Kind = "get"      // memory that outlives an iteration
 	Set      Kind = "set"      // replaces it
-	Update   Kind = "update"   // of running statistics
+	Update   Kind = "update"   // an update of running statistics
 	Read     Kind = "read"     // a number or a copy out of a component
 	Op       Kind = "op"       // an author's own operation
 
@@ -98,7 +98,7 @@ const (
 	Environments Axis = "environments"
 	Agents       Axis = "agents"
 	Members      Axis = "members"
-	Rows         Axis = "rows" // of a learner's batch
+	Rows         Axis = "rows" // rows of a learner's batch
 )
 
 // Node is one operation, one Go statement or one piece of control flow.

@@ -35,7 +35,7 @@ func (g *Graph) String() string {
 type printer struct {
 	g     *Graph
 	w     *bufio.Writer
-	edges map[int][]Edge // by the node that uses them
+	edges map[int][]Edge // edges, by the node that uses them
 }
 
 // line ignores errors: the buffered writer keeps the first one for Flush.

@@ -9,7 +9,7 @@ import (
 // boundedGaussian is a gaussian whose means lie between the bounds of a box. Its samples need not.
 type boundedGaussian struct {
 	*gaussian
-	middle, half *Node // of the bounds, to be broadcast over the rows
+	middle, half *Node // middle and half-width of the bounds, to be broadcast over the rows
 }
 
 // inside is the largest distance of an action from the middle of its bounds, as a part of half

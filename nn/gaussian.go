@@ -67,7 +67,7 @@ type squashed struct {
 	*gaussian
 	box          rl.Box
 	middle, half *Node           // middle and half width of the bounds, to be broadcast over the rows
-	before       map[*Node]*Node // by sample, what was squashed
+	before       map[*Node]*Node // values before they were squashed, by sample
 }
 
 // Squashed returns the distribution of normal numbers with the given means and

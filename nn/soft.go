@@ -13,7 +13,7 @@ import (
 // logarithm, so that the entropy stays near a target.
 type Temperature struct {
 	Start  float64
-	Target float64 // of the entropy, in nats
+	Target float64 // target of the entropy, in nats
 }
 
 // TargetEntropy returns the usual target of the entropy of a policy: minus the numbers of a box, or

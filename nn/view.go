@@ -5,8 +5,8 @@ import "github.com/weft-rl/weft/rl"
 // View shows observations to networks: standardised, or as they are.
 type View struct {
 	Sees  rl.Space  // space of what networks see
-	space rl.Space  // of observations
-	norm  *rl.Stats // of observations; nil without normalisation
+	space rl.Space  // space of observations
+	norm  *rl.Stats // normaliser of observations; nil without normalisation
 }
 
 // View returns the view of observations of a space that the settings ask for. Its statistics are

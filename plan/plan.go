@@ -16,7 +16,7 @@ type Plan struct {
 	// Shards is how many parts the environments (or members) are split into, for
 	// the whole life of a run.
 	Shards   int       `json:"shards"`
-	Replicas []Replica `json:"replicas"` // by group, then by shard
+	Replicas []Replica `json:"replicas"` // replicas by group, then by shard
 	Edges    []Edge    `json:"edges"`
 	// MaxWorkers is how many workers later plans of the run may have; 0 if it does not grow.
 	MaxWorkers int `json:"max_workers,omitempty"`
@@ -72,7 +72,7 @@ type Edge struct {
 	// Axis is the one that rows are split along: environments, rows, none; or agents, of a
 	// slice with an element for every member.
 	Axis  fdg.Axis `json:"axis"`
-	Often string   `json:"often"` // in words: iteration x t.Horizon
+	Often string   `json:"often"` // how often it is used, in words: iteration x t.Horizon
 	Node  int      `json:"node"`  // node of the graph whose result or write it carries
 	Pos   string   `json:"pos"`   // position of that node, file:line
 	// Given is true when the sender does not use the value afterwards: its memory

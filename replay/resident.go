@@ -18,7 +18,7 @@ type stored struct {
 	Done  rl.Tensor
 	Nodes rl.Tensor // nodes of the tree of sums, float64; absent if sampling is uniform
 	Top   rl.Tensor
-	Rank  rl.Tensor // of the priorities that a Table's rows enter with; absent without any
+	Rank  rl.Tensor // priorities that a Table's rows enter with; absent without any
 }
 
 // Resident returns the rings, the priorities and the count.

@@ -40,7 +40,7 @@ func (s *Scope) Stacked(row shapes.Shape) int {
 // always what was put.
 type Frames struct {
 	storage *Storage
-	name    string       // in states
+	name    string       // name in states
 	envs    int          // rows that are put at once
 	row     shapes.Shape // shape of a ring's row
 	n       int          // frames of a row
@@ -48,9 +48,9 @@ type Frames struct {
 	inner   int          // bytes of a frame that lie together in a row
 	each    int          // frames of a chunk
 	chunks  []*Ring      // [each, size] uint8
-	refs    []uint32     // by frame, how often rows have it
+	refs    []uint32     // number of rows that have a frame, by frame
 	free    []int32      // frames that no row has
-	recent  [][]int32    // by environment, frames of its last rows, oldest first
+	recent  [][]int32    // frames of the last rows, oldest first, by environment
 	last    []int32      // scratch: the frames of a row
 	buffer  []byte       // scratch: a row, frame by frame
 }

@@ -16,11 +16,11 @@ import (
 //weft:component function
 type Func[I, O any] struct {
 	name   string
-	number int // in its scope
+	number int // number in its scope
 	scope  *Scope
 	build  func(*Ctx, I) O
 	cache  programs[O]
-	masks  programs[O] // of calls for some rows, the mask behind the inputs
+	masks  programs[O] // the mask of calls for some rows, behind the inputs
 
 	checks rowChecks
 }

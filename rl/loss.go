@@ -16,7 +16,7 @@ import (
 //weft:component loss
 type Loss[I, A any] struct {
 	name   string
-	number int // in its scope
+	number int // number in its scope
 	scope  *Scope
 	build  func(*Ctx, I) (loss, weight Tensor, aux A)
 	wrt    []*Params

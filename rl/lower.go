@@ -130,7 +130,7 @@ func (l *Lowering) call(k Key, lead int, build func()) {
 type Int struct {
 	n    int
 	node *graph.Node // int32 scalar
-	of   *frame      // of which it is the index; nil where it is calculated
+	of   *frame      // the loop whose index it is; nil where it is calculated
 }
 
 // IntOf returns an integer that is known.
@@ -329,7 +329,7 @@ type Moved struct {
 	Episodes    *Episodes
 	First, Envs int      // the global index of the first, and how many the run has
 	Kinds       []string // kinds of agents, if there are several
-	Reward      []Tensor // by kind, [env] or [env, agent]
+	Reward      []Tensor // rewards by kind, [env] or [env, agent]
 	Over        Tensor
 }
 

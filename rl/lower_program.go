@@ -24,11 +24,11 @@ type wholeLoop struct {
 	of    Moved // what is stepped
 
 	state []Carried
-	byEnv []bool   // of each, whether its rows are those of environments
+	byEnv []bool   // whether the rows of each are those of environments
 	count []Tensor // numbers of rows, which devices share
 	prog  *program
 	l     *Lowering
-	moved []int // of the state's tensors, those that the program changes
+	moved []int // positions in state of the tensors that the program changes
 	names []string
 	steps int64 // steps of an iteration
 	// pending is what the iterations of the last call logged and which of their
@@ -45,7 +45,7 @@ type iteration struct {
 // move is one step of all environments, as the host follows episodes by.
 type move struct {
 	over   []bool
-	reward [][]float64 // by kind of agent
+	reward [][]float64 // rewards, by kind of agent
 }
 
 // Chunks is how a device program is cut up. The zero value leaves all of it to the

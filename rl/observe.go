@@ -26,8 +26,8 @@ type Timer interface {
 // Operation is one call of a component's method.
 type Operation struct {
 	Kind   string // method, as rl.Opt.Apply
-	Name   string // of the component, or of what is logged
-	Number int    // of a graph function or loss, in the order they were declared; 0 of others
+	Name   string // name of the component, or of what is logged
+	Number int    // number of a graph function or loss in the order of their declaration; 0 of others
 	Size   int    // elements of the arguments' tensors, where a timer asks; 0 if it is not known
 	Envs   Span   // the replica's environments; End sets it
 	In     []Leaf // arguments

@@ -22,7 +22,7 @@ type cell struct {
 type Params struct {
 	name    string
 	scope   *Scope
-	cells   []*cell // in path order
+	cells   []*cell // cells in path order
 	vars    []*model.Variable
 	version int64
 	lent    bool // others may hold the tensors

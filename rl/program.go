@@ -20,21 +20,21 @@ type program struct {
 	exe   compute.Executable
 
 	inputs int   // tensors a call is given, absent ones included
-	slots  []int // for each, its position among the executable's inputs; -1 if absent
+	slots  []int // position among the executable's inputs, of each; -1 if absent
 	draws  []draw
-	shapes []shapes.Shape // of the executable's inputs
+	shapes []shapes.Shape // shapes of the executable's inputs
 	vars   []*cell        // parameters read
-	varAt  []int          // and their positions
-	out    []bool         // for each output, whether it is present
-	like   []shapes.Shape // of the present ones
-	tiny   []bool         // which of them are small
-	small  int            // and how many
+	varAt  []int          // positions of the variables
+	out    []bool         // whether each output is present
+	like   []shapes.Shape // shapes of the present outputs
+	tiny   []bool         // whether each present output is small
+	small  int            // number of small outputs
 	lead   int            // rows of the batch that it was compiled for
 	send   sender         // nil where a device has the host's memory
-	unread []bool         // for each of its inputs, whether it does not matter
-	only   []bool         // for each output, whether it is of a replica's rows alone; nil where none is
+	unread []bool         // whether the program ignores each of its inputs
+	only   []bool         // whether each output has a replica's rows alone; nil where none has
 
-	spare atomic.Pointer[arguments] // for the next call
+	spare atomic.Pointer[arguments] // arguments for the next call
 }
 
 // arguments are what the executable is called with. They are kept from call to
@@ -44,7 +44,7 @@ type arguments struct {
 	bufs  []compute.Buffer
 	host  []any // those that are sent with the call
 	draws []Tensor
-	stock []value // for the small results of the next calls
+	stock []value // memory for the small results of the next calls
 }
 
 // take cuts n values off the stock.

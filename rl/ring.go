@@ -18,7 +18,7 @@ import (
 // ring without a copy of it (View), and write only what has changed since the last.
 type Ring struct {
 	slots int
-	row   shapes.Shape // of one row
+	row   shapes.Shape // shape of one row
 	flat  any          // slots rows
 	bytes []byte       // the same
 	changes

@@ -101,7 +101,7 @@ type Obs struct {
 //
 //weft:batch
 type Step struct {
-	Obs        Obs    // to act on next
+	Obs        Obs    // observation to act on next
 	Final      Obs    // the successor as it was before any reset; Obs elsewhere
 	Reward     Tensor // [env] or [env, agent] float32
 	Terminated Tensor // bool: the task ended; no value beyond

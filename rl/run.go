@@ -41,13 +41,13 @@ type Run struct {
 	peers  rendezvous.Peers[Tensor, Episode] // nil: the run has one replica
 
 	key      Key
-	prefix   string // of log names
-	parent   *Run   // of a member's or agent's view
-	outer    *Run   // of a phase
+	prefix   string // prefix of log names
+	parent   *Run   // run of which this is a member's or agent's view
+	outer    *Run   // run around a phase
 	phases   map[string]*Run
 	inPhase  bool // the budget is in iterations
 	started  bool
-	stopped  bool // for good: by a cut, its own or a phase's
+	stopped  bool // stopped for good, by a cut of its own or of a phase
 	ended    bool // the algorithm left the loop: it is not entered again
 	entered  bool // the loop is entered again in the middle of an iteration
 	loaded   bool // counters are a checkpoint's: the next Next is the one it was taken in

@@ -36,7 +36,7 @@ type Scope struct {
 	vars        map[string]*cell
 	names       []string
 	components  map[string]Component
-	parent      *Scope // of a child's
+	parent      *Scope // scope around a child's
 	beside      *Scope // one that was made beside it; of all of them a list, while the trainer is constructed
 	complete    bool   // the trainer was constructed
 	first       int    // the scope is of shards [first, last) of so many
@@ -54,7 +54,7 @@ type Scope struct {
 	timer       Timer      // likewise
 	observing   bool       // an operation that is observed is under way
 	observation Observation
-	storage     *Storage  // of stores; nil is memory
+	storage     *Storage  // storage of replays; nil is memory
 	stacks      []stacked // observations that are frames joined
 	closed      bool
 }
@@ -133,7 +133,7 @@ func (s Span) Len() int { return s.Hi - s.Lo }
 // owned is a scope's part of its environments, and of those beside them.
 type owned struct {
 	Span
-	beside []Span // of other numbers of environments
+	beside []Span // parts of other numbers of environments
 }
 
 // of returns the part that a batch of so many rows is of; ok is false where it is of none.

@@ -14,12 +14,12 @@ import (
 // fusion is the parts of a run's program that are one graph each, by name.
 type fusion struct {
 	spans map[string]*span
-	calls int64 // that were made in place of statements
+	calls int64 // calls that were made in place of statements
 }
 
 // span is a part of an iteration that consists of graph work alone.
 type span struct {
-	forms []*spanProgram // for each combination of input shapes
+	forms []*spanProgram // programs, one for each combination of input shapes
 	why   error          // it cannot be one graph
 }
 
@@ -137,7 +137,7 @@ type spanProgram struct {
 	prog  *program
 	l     *Lowering
 	takes []Tensor // what variables held, for their shapes
-	moved []int    // of the state's tensors, those that the program changes
+	moved []int    // positions in state of the tensors that the program changes
 	news  []versioned
 	logs  []spanLog
 	moves int // outputs that tell of steps

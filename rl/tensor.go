@@ -55,7 +55,7 @@ type Tensor struct {
 type value struct {
 	share  *Span         // the rows of a batch of all replicas that these are, where that was shared out
 	shape  *shapes.Shape // shared: there are many tensors of few shapes
-	dev    *Device       // that made it, or that it is for; nil for a constant
+	dev    *Device       // device that made it, or that it is for; nil for a constant
 	buf    compute.Buffer
 	flat   any
 	parts  *inPart

@@ -9,8 +9,8 @@ import (
 // Traced is graph code as one compiled graph, for programs that take it elsewhere.
 type Traced struct {
 	Exe     compute.Executable
-	In      []int    // for each tensor given, its position among Exe's inputs; -1 if it is absent
-	Out     []bool   // for each tensor returned, whether it is present and so among Exe's outputs
+	In      []int    // position among Exe's inputs of each tensor given; -1 if it is absent
+	Out     []bool   // whether each tensor returned is present and so among Exe's outputs
 	Weights []Weight // the inputs that are the scope's own: parameters and statistics
 }
 

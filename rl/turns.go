@@ -18,7 +18,7 @@ import (
 type inParts struct {
 	bounds []int // rows [bounds[i], bounds[i+1]) are part i's
 	get    func(part int) []Tensor
-	got    [][]Tensor // by part, nil before it was asked for
+	got    [][]Tensor // results by part; nil before they were asked for
 }
 
 // inPart is one of them.

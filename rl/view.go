@@ -17,10 +17,10 @@ var rings atomic.Uint64
 
 // changes follows which blocks of a ring are written, and for which views.
 type changes struct {
-	id    uint64 // of the ring, among those of this process
+	id    uint64 // number of the ring, among those of this process
 	mu    sync.Mutex
 	clock uint64
-	last  []uint64 // by block, the clock at its last write
+	last  []uint64 // clock at a block's last write, by block
 	views []weak.Pointer[View]
 }
 
@@ -32,7 +32,7 @@ func newChanges() changes { return changes{id: rings.Add(1)} }
 type View struct {
 	ring *Ring
 	size int64
-	last []uint64       // of the ring's changes when the view was taken
+	last []uint64       // clocks of the ring's blocks when the view was taken
 	kept map[int][]byte // blocks that were written since, as they were
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	opset     = 18 // of operators: the first in which all reductions take their axes as an input
-	irVersion = 8  // of the file format that came with it
+	opset     = 18 // set of operators: the first in which all reductions take their axes as an input
+	irVersion = 8  // version of the file format that came with it
 )
 
 // Model says what a model has besides its computation.
@@ -89,7 +89,7 @@ func Encode(m Model, one, other Recording) ([]byte, error) {
 // writer writes one graph.
 type writer struct {
 	rows  [2]int
-	twin  map[*ir.Value]*ir.Value // in the recording for the other number of rows
+	twin  map[*ir.Value]*ir.Value // values of the recording for the other number of rows
 	attrs map[*ir.Node]any        // attributes in that recording
 	names map[*ir.Value]string
 	small map[*ir.Value]string // values before they are repeated to their dimensions

@@ -59,7 +59,7 @@ type Backend struct {
 	pressure  pressure
 	staging   staging
 	compiling compilations
-	kind      string // of its devices, such as "NVIDIA H200"
+	kind      string // kind of the devices, such as "NVIDIA H200"
 }
 
 var _ compute.Backend = (*Backend)(nil)

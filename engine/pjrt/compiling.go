@@ -11,7 +11,7 @@ import (
 // compilations are those under way, so that whoever waits can be told for what.
 type compilations struct {
 	mu   sync.Mutex
-	list []*compilation // in the order in which they began
+	list []*compilation // compilations in the order in which they began
 }
 
 type compilation struct {

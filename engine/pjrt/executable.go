@@ -28,7 +28,7 @@ type Executable struct {
 	live      map[*ir.Node]bool
 
 	mu       sync.Mutex
-	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
+	variants map[string]*pjrt.LoadedExecutable // compiled variants, by form; nil once finalised
 
 	packing atomic.Pointer[packing] // layout of the inputs that were sent last
 }

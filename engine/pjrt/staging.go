@@ -35,7 +35,7 @@ type staging struct {
 const (
 	stagingSize = 8 << 20
 	slotLeast   = 12 // slots are of 4 KiB
-	slotClasses = 9  // to 1 MiB
+	slotClasses = 9  // number of size classes, up to 1 MiB
 	pageSize    = 1 << slotLeast
 )
 

@@ -28,7 +28,7 @@ const (
 type Plugin struct {
 	Kind      Kind
 	Path      string   // path of the library
-	Libraries []string // to be loaded before it, in any order
+	Libraries []string // libraries to load before the plugin, in any order
 	Data      string   // the folder with CUDA's tools (bin/ptxas), or empty
 }
 

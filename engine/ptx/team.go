@@ -32,7 +32,7 @@ type team struct {
 	uses     map[*rows.Node]int
 	buffers  map[*rows.Node]*matrix       // long nodes, and small ones that are multiplied
 	states   map[int]*matrix              // long states
-	products map[*rows.Node][][][4]string // by the warp's pieces and by bands
+	products map[*rows.Node][][][4]string // products, by the warp's pieces and by bands
 	matrices map[*rows.Node][][2]part     // weights that are held
 	vectors  map[*rows.Node][][2]string   // vectors that all rows share, if they are held
 

@@ -23,8 +23,8 @@ const (
 	tile       = 64 // rows
 	blockWarps = 4
 	threads    = blockWarps * lanes
-	processors = 132      // of the largest devices so far, which have two blocks each, or three that are small
-	mostShared = 99 << 10 // which all devices have that have these tensor cores
+	processors = 132      // processors of the largest devices so far, which have two blocks each, or three that are small
+	mostShared = 99 << 10 // shared memory that all devices with these tensor cores have
 	third      = 75 << 10 // bytes of shared memory, of which each block takes one KiB more, on such a processor
 	overhang   = 256      // bytes that a warp without a piece of its own may read behind the last matrix
 )

@@ -64,15 +64,15 @@ type Node struct {
 	Map    compute.OpType // operation, for Map and Reduce
 	Bits   []uint64       // bits by element, for Const
 	From   []At           // sources by element, for Pick
-	Groups [][]int        // for Reduce and Best, the elements of the operand that make each element
-	Least  bool           // for Best: seek the smallest
-	Input  int            // for Load and Dot, the position in Inputs
-	Place  Place          // for Load, the place
-	Dyn    []Dyn          // for Load, what each operand adds to the place
-	Weight Weight         // for Dot, the matrix
-	State  int            // for Carried, the position in Results
-	Branch *Branch        // for Chosen, the branch
-	Which  int            // for Chosen, the position in the branch's outcomes
+	Groups [][]int        // elements of the operand that make each element, of Reduce and Best
+	Least  bool           // Best seeks the smallest
+	Input  int            // position in Inputs, of Load and Dot
+	Place  Place          // place that Load reads
+	Dyn    []Dyn          // what each operand adds to Load's place
+	Weight Weight         // matrix of Dot
+	State  int            // position in Results, of Carried
+	Branch *Branch        // branch of Chosen
+	Which  int            // position in the branch's outcomes, of Chosen
 }
 
 // Op is what a node does.

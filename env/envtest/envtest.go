@@ -88,7 +88,7 @@ type kit struct {
 
 	envs, block int
 	plain       *trace      // the rollout that most checks look at
-	scopes      []*rl.Scope // to be closed
+	scopes      []*rl.Scope // scopes to close
 }
 
 // seed of the environments, and the key of the actions, which stays when the

@@ -97,13 +97,13 @@ type moment struct {
 	terminated      []bool
 	truncated       []bool
 	over            []bool
-	agents          []agents // by kind
+	agents          []agents // agents, by kind
 }
 
 // agents are the flags of all agents of a kind, in row-major order.
 type agents struct {
 	terminated, truncated []bool
-	alive                 []bool // in play afterwards; nil where they always are
+	alive                 []bool // whether each is in play afterwards; nil where they always are
 }
 
 func (a agents) done(i int) bool { return a.terminated[i] || a.truncated[i] }

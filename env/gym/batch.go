@@ -30,8 +30,8 @@ type batch struct {
 	workers []*worker
 	views   views
 
-	lives    []int64 // by environment: how often it was begun anew
-	restarts []int64 // by environment: how often because its worker failed
+	lives    []int64 // number of times that it began anew, by environment
+	restarts []int64 // number of times that it did because its worker failed, by environment
 	rate     float64 // pictures a second
 	film     film
 	limit    int // maximum length of episodes, if it is not the environments' own; 0 is none

@@ -17,7 +17,7 @@ type description struct {
 	Limit  int     `json:"limit"`
 	Turns  bool    `json:"turns"`  // one agent after another acts
 	State  int     `json:"state"`  // numbers of the global state
-	Mortal []bool  `json:"mortal"` // by kind; only the leading worker knows
+	Mortal []bool  `json:"mortal"` // whether agents can leave the game, by kind; only the leading worker knows
 	Exact  bool    `json:"exact"`
 	Why    string  `json:"why"`
 	Rate   float64 `json:"rate"` // pictures a second; 0 where there are none
@@ -92,8 +92,8 @@ func (l leaf) space(open bool) (rl.Space, error) {
 }
 
 const (
-	maxNumbers = 1 << 26 // of a space: more than a picture of 4096 x 4096 points has
-	maxValues  = 1 << 53 // that a number can have, as JSON still tells them apart
+	maxNumbers = 1 << 26 // most numbers of a space: more than a picture of 4096 x 4096 points has
+	maxValues  = 1 << 53 // most values of a number that JSON still tells apart
 )
 
 // check sees that a space is one that can be, before anything is counted by it.

@@ -194,11 +194,11 @@ const starting = time.Minute
 
 // Bounds of what a worker may send. What it shows goes through shared memory.
 const (
-	maxAnswer = 64 << 20 // of JSON: the bounds of every number of a space are the most of it
-	stateRoom = 64 << 20 // of an environment's state, beside what it shows
-	stateRows = 64       // of what it shows in its state, such as frames that it keeps
-	maxSide   = 1 << 14  // of a picture, in points
-	maxShared = 1 << 36  // of memory that is shared, which is taken when it is written
+	maxAnswer = 64 << 20 // most bytes of JSON: the bounds of every number of a space are the most of it
+	stateRoom = 64 << 20 // bytes for an environment's state, beside what it shows
+	stateRows = 64       // copies of what it shows in its state, such as frames that it keeps
+	maxSide   = 1 << 14  // longest side of a picture, in points
+	maxShared = 1 << 36  // most bytes of shared memory, which is taken when it is written
 )
 
 // receive reads the answer to a message into reply.

@@ -42,7 +42,7 @@ type Batch struct {
 	reward      []float32 // the same
 	term, trunc []bool
 	over, first []bool
-	ended       []int32 // whose episodes are over
+	ended       []int32 // environments whose episodes are over
 	film        *film   // nil without one
 }
 

@@ -37,7 +37,7 @@ type layer struct {
 	env.Groups
 	scope *rl.Scope
 	specs []env.Spec
-	rules [][]rule // by kind of agent, the innermost first
+	rules [][]rule // rules by kind of agent, the innermost first
 	now   seen
 	raw   []rl.Tensor // the environments' own rewards of the last step
 
@@ -48,7 +48,7 @@ type layer struct {
 
 // seen is a layer between two steps.
 type seen struct {
-	Memory [][]rl.Tree // by kind and rule
+	Memory [][]rl.Tree // memory, by kind and rule
 	Obs    []rl.Obs
 }
 

@@ -65,7 +65,7 @@ type Episode struct {
 	Env    int      `json:"env"`   // global index
 	Steps  int64    `json:"steps"` // steps of all environments when it ended
 	Length int      `json:"length"`
-	Agents []Played `json:"agents"` // by kind
+	Agents []Played `json:"agents"` // agents, by kind
 }
 
 // Played is an episode as one kind of agent played it. Obs has an element more

@@ -12,7 +12,7 @@ import (
 
 // Wrapper is one thing to put around environments.
 type Wrapper struct {
-	text  string                                                        // as Parse reads it
+	text  string                                                        // text that Parse reads
 	limit *int                                                          // limit of TimeLimit
 	rule  func(spec env.Spec) (rule, error)                             // rule of wrappers that are graph code
 	watch func(s *rl.Scope, g env.Groups, at place) (env.Groups, error) // constructor of recorders

@@ -22,13 +22,13 @@ type Options struct {
 	Program string   // the weft to test
 	Env     []string // further variables of its environment
 	Seed    uint64
-	Faults  int           // to inject
+	Faults  int           // number of faults to inject
 	Time    time.Duration // after which no more are injected; 0 is no limit
 	Workers int
 	PerRun  int    // faults that a run gets
 	Kinds   []Kind // kinds of faults; all if there are none
 	Record  int64  // bytes by which a large record is larger; 0 is 64 MiB
-	Runs    []Run  // in turn
+	Runs    []Run  // runs to disturb, in turn
 	// Namespaces has every process in a network namespace of its own, with TLS. This
 	// process must be in one that Enter made.
 	Namespaces bool

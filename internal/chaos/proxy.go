@@ -20,7 +20,7 @@ type proxy struct {
 	open  chan struct{} // closed while bytes pass
 	conns map[*net.TCPConn]bool
 	pids  func() []int          // process ids of workers; nil if callers are not told apart
-	bars  map[int]chan struct{} // by the worker that connects: closed when its bytes pass again
+	bars  map[int]chan struct{} // channels that are closed when bytes pass again, by the worker that connects
 }
 
 func newProxy() (*proxy, error) {

@@ -18,25 +18,25 @@ const (
 	KillBoth          Kind = "kill worker and coordinator"
 	KillAll           Kind = "kill all workers"
 	KillWriting       Kind = "kill owner while it saves"
-	FreezeWorker      Kind = "freeze worker" // for longer than it takes to be given up
+	FreezeWorker      Kind = "freeze worker" // stop a worker for longer than it takes to be given up
 	FreezeOwner       Kind = "freeze owner"
 	FreezeCoordinator Kind = "freeze coordinator"
-	Pause             Kind = "pause worker" // for less than that
+	Pause             Kind = "pause worker" // stop a worker for less than that
 	PauseCoordinator  Kind = "pause coordinator"
 	Slow              Kind = "slow worker" // it stands still most of the time
 	Leave             Kind = "leave and rejoin"
-	Drain             Kind = "drain worker" // by the coordinator; another comes in its place
+	Drain             Kind = "drain worker" // the coordinator drains a worker; another comes in its place
 	CutControl        Kind = "cut control connection"
 	CutData           Kind = "cut data connections"
-	Drop              Kind = "drop packets" // of both planes, for longer than it takes to be given up
+	Drop              Kind = "drop packets" // drop both planes, for longer than it takes to be given up
 	Delay             Kind = "delay packets"
-	CutLink           Kind = "cut link between workers" // for longer than they try to connect; the coordinator reaches both
-	HangSubmission    Kind = "hanging submission"       // whose environment is never constructed, while a worker is killed
-	ReadOnly          Kind = "owner cannot write"       // to the store, which others can
-	HideSocket        Kind = "hide sockets"             // as if temporary folders were separate, while a worker is killed
+	CutLink           Kind = "cut link between workers" // cut the link of two workers for longer than they try to connect; the coordinator reaches both
+	HangSubmission    Kind = "hanging submission"       // submit a run whose environment is never constructed, while a worker is killed
+	ReadOnly          Kind = "owner cannot write"       // a worker cannot write to the store, which others can
+	HideSocket        Kind = "hide sockets"             // hide a worker's sockets, as if temporary folders were separate, while a worker is killed
 	LargeRecord       Kind = "large record"             // when the owner is killed
-	LoseLines         Kind = "lose unsynced lines"      // of the record, with the coordinator
-	SetClock          Kind = "set clock"                // of the machine, forward or back, and right again
+	LoseLines         Kind = "lose unsynced lines"      // lose lines of the record, with the coordinator
+	SetClock          Kind = "set clock"                // set the machine's clock forward or back, and right again
 )
 
 // trait is what there is to know about a kind.

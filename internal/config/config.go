@@ -42,8 +42,8 @@ type Field struct {
 	Key     string   // dotted name, such as "net.hidden"
 	Kind    string   // such as "int", "duration" or "float64 list"
 	Unit    string   // unit of a number; may be empty
-	Default string   // as the tag writes it
-	Range   string   // as the tag writes it; may be empty
+	Default string   // default as the tag writes it
+	Range   string   // range as the tag writes it; may be empty
 	OneOf   []string // the values allowed; empty where any is
 	Doc     string   // help text
 	Names   string   // kind of what the value names on the machine: a program, a file or a folder; empty is nothing

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	lineWidth = 100 // of YAML comments
+	lineWidth = 100 // width of YAML comments
 	columnGap = "  "
 )
 

@@ -19,7 +19,7 @@ type Set[D comparable] struct{ now atomic.Pointer[known[D]] }
 
 // known is where a value is.
 type known[D comparable] struct {
-	flat   any     // in Go's memory
+	flat   any     // value in Go's memory
 	coming *Coming // there soon
 	bufs   []buffer[D]
 }

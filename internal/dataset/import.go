@@ -16,7 +16,7 @@ type Source struct {
 	Path   string
 	Env    string   // environment that it is of, by ID; may be empty
 	Obs    rl.Space // nil: found from the numbers
-	Action rl.Space // likewise
+	Action rl.Space // space of actions, likewise
 	Python string   // interpreter for what Go does not read
 }
 

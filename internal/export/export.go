@@ -24,8 +24,8 @@ type About struct {
 	Algorithm string   `json:"algorithm"`
 	Env       string   `json:"env"`
 	Wrappers  []string `json:"wrappers,omitempty"` // those that change what the agent sees or does, and are not in the graph
-	Step      int64    `json:"step"`               // of the training, when the weights were saved
-	Weights   string   `json:"weights"`            // which they are: best or newest
+	Step      int64    `json:"step"`               // step of the training at which the weights were saved
+	Weights   string   `json:"weights"`            // choice of weights: best or newest
 }
 
 // The numbers of rows that a policy is recorded for: dimensions in which the recordings differ are

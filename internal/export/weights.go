@@ -27,7 +27,7 @@ type architecture struct {
 
 type port struct {
 	Name  string    `json:"name"`
-	Value string    `json:"value"` // in the graph
+	Value string    `json:"value"` // value in the graph
 	Type  string    `json:"type"`
 	Shape []int     `json:"shape"`
 	Space string    `json:"space,omitempty"`

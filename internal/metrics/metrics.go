@@ -17,7 +17,7 @@ type Row struct {
 	Step    int64   // environment steps done
 	Iter    int64   // iterations done
 	Seconds float64 // since the run began
-	Values  []Value // in the order in which they are written
+	Values  []Value // values in the order in which they are written
 }
 
 // Value is one named number, such as "loss/policy" or "episode/return". What

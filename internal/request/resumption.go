@@ -11,7 +11,7 @@ import (
 
 // Again says how a run goes on from which something is missing.
 type Again struct {
-	Begin bool // at step 0, if there is no good checkpoint
+	Begin bool // begin at step 0 if there is no good checkpoint
 	Lost  bool // although lines of its record are lost
 }
 

@@ -12,13 +12,13 @@ var Bounds = []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1,
 // Stats are the counts of a policy since it was first loaded.
 type Stats struct {
 	Policy   string
-	Version  int64         // of the newest weights
-	Loads    int64         // of weights
-	Requests map[int]int64 // by status
-	Seconds  float64       // that all requests took
+	Version  int64         // version of the newest weights
+	Loads    int64         // number of times that weights were loaded
+	Requests map[int]int64 // number of requests, by status
+	Seconds  float64       // time that all requests took, in seconds
 	Took     []uint64      // how many requests took at most Bounds[i], not counted before
 	Batches  int64
-	Rows     int64 // of all batches
+	Rows     int64 // rows of all batches
 }
 
 // stats counts.

@@ -5,7 +5,7 @@ import "slices"
 // Group is what one contender scored: an algorithm, or a setting of one.
 type Group struct {
 	Name   string
-	Scores Scores // by task, in the same order for all groups that are compared
+	Scores Scores // scores by task, in the same order for all groups that are compared
 }
 
 // Comparison holds the statistics of some groups. Lists of estimates are in the

@@ -18,7 +18,7 @@ type Group struct {
 
 // Grouping is how runs are compared.
 type Grouping struct {
-	Groups []Group  // in the order in which their first runs were named
+	Groups []Group  // groups in the order in which their first runs were named
 	Tasks  []string // sorted
 }
 

@@ -20,7 +20,7 @@ import (
 type Run struct {
 	Dir      string
 	Label    string            // the name that the user gave its group; may be empty
-	Settings map[string]string // by their keys in config.yaml, such as "env" and "set.gamma"
+	Settings map[string]string // settings by their keys in config.yaml, such as "env" and "set.gamma"
 	Rows     []metrics.Row
 }
 

@@ -38,7 +38,7 @@ type Site struct {
 	roots []root
 
 	mu      sync.Mutex
-	runs    map[string]*run // by id
+	runs    map[string]*run // runs, by id
 	order   []string        // ids as they were found
 	changes int64           // counts up with every change
 	waiting chan struct{}   // closed at the next change
@@ -64,7 +64,7 @@ type run struct {
 	Budget   int64             `json:"budget"`
 	Seconds  float64           `json:"seconds"`
 	Return   *float64          `json:"return"` // the last one, of episodes in training
-	Eval     *float64          `json:"eval"`   // of the last greedy evaluation that the tail of the record has
+	Eval     *float64          `json:"eval"`   // return of the last greedy evaluation in the record's tail
 	Live     bool              `json:"live"`   // it wrote within the last minute and has steps to do
 	Written  int64             `json:"written"`
 	Trouble  string            `json:"trouble,omitempty"`

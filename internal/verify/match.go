@@ -20,9 +20,9 @@ type calls struct {
 type call struct {
 	*record
 	path []string
-	time int // at the place in the iteration, from 1
+	time int // how often the place was reached in the iteration, from 1
 	want []*record
-	got  map[string][]*record // by group
+	got  map[string][]*record // results, by group
 }
 
 // at returns the call as a place.

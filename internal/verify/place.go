@@ -12,7 +12,7 @@ import (
 // sources finds the author's places of operations.
 type sources struct {
 	texts map[string][]byte // texts of generated files, by base name
-	read  map[string][]byte // from disk, by path; nil of files that are not there
+	read  map[string][]byte // files read from disk, by path; nil of files that are not there
 	known map[stack.Place]string
 }
 
@@ -69,7 +69,7 @@ type Place struct {
 	Name      string `json:"name,omitempty"` // name of the component
 	Pos       string `json:"pos,omitempty"`  // file:line in the author's source
 	From      string `json:"from,omitempty"` // position of the call of the function that Pos is in
-	Iteration int64  `json:"iteration"`      // from 1
+	Iteration int64  `json:"iteration"`      // iteration, from 1
 	Time      int    `json:"time"`           // number of the operation's call at that place in the iteration, from 1
 }
 

@@ -27,7 +27,7 @@ type ran struct {
 	iterations, steps int64
 	earlyAt           int64 // iterations at which early was taken; 0 if nothing was applied
 	graphs            bool  // statements were called as graphs, whose operations are not seen
-	ended             bool  // by itself
+	ended             bool  // the run ended by itself
 }
 
 // observe adds a trace.

@@ -24,7 +24,7 @@ type left struct {
 	initial []checkpoint.Array // parameters before the first iteration, of the plain loop
 	early   []checkpoint.Array // parameters when learned ones have been used for an iteration
 	arrays  []checkpoint.Array // the whole state
-	logs    [][]rl.Logged      // by iteration
+	logs    [][]rl.Logged      // logs, by iteration
 }
 
 // compare returns how got differs from want, nil if it does not.

@@ -20,7 +20,7 @@ type trace struct {
 	records  []*record
 	next     int       // calls of Next so far
 	iter     int64     // iterations done at the last of them
-	deadline time.Time // for the loop to fail at; zero is none
+	deadline time.Time // time at which the loop fails; zero is none
 	applied  int64     // number of the iteration, from 1, that first applied a gradient; 0 before it
 }
 

@@ -10,7 +10,7 @@ type tile struct {
 	a        unsafe.Pointer
 	aRow, aK uintptr
 	b        unsafe.Pointer
-	bK, bV   uintptr // from row to row, and from panel to panel
+	bK, bV   uintptr // distances from row to row, and from panel to panel
 	c        unsafe.Pointer
 	ldc      uintptr
 	k, rows  int

@@ -14,7 +14,7 @@ var (
 
 const (
 	ambient = .45
-	dark    = .80 // of every other tile
+	dark    = .80 // brightness of every other tile
 	shadow  = .62
 )
 

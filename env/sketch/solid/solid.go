@@ -24,7 +24,7 @@ type Painter struct {
 	width, height int
 	palette       color.Palette
 	near          []uint8 // entry of the palette by colour, in five bits each of red, green and blue
-	seen          []seen  // by pixel
+	seen          []seen  // colour and part that each pixel shows
 }
 
 // seen is what a ray meets.

@@ -10,7 +10,7 @@ import (
 
 // Figure is rows of panels above each other, with one legend for all.
 type Figure struct {
-	Title  string // for who cannot see it, and above the figure
+	Title  string // text above the figure, and for readers who cannot see it
 	Rows   [][]Panel
 	Legend []string // names of the series, by the number of their style
 	Notes  []string // lines below the figure

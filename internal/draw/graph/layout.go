@@ -17,9 +17,9 @@ const (
 	slimH    = 22.0 // height of logs and of what leaves a loop
 	headH    = 20.0
 	gap      = 12.0 // below a row
-	channelH = 18.0 // of a horizontal line with a label
-	trackW   = 8.0  // of a vertical line
-	inset    = 7.0  // of a box within the box around it
+	channelH = 18.0 // height of a horizontal line with a label
+	trackW   = 8.0  // width of a vertical line
+	inset    = 7.0  // inset of a box within the box around it
 )
 
 // everywhere is the lane of what every fragment computes for itself.
@@ -31,7 +31,7 @@ type lane struct {
 	name, sub string
 	ink, tint string
 	x, w, col float64
-	tracks    [2]int // on the left, on the right
+	tracks    [2]int // number of tracks on the left and on the right
 }
 
 // place is where a node is drawn. Of a loop or a branch it is the heading.
@@ -60,7 +60,7 @@ type box struct {
 type drawing struct {
 	g       *fdg.Graph
 	lanes   []lane
-	places  []place // by node
+	places  []place // places, by node
 	slots   []slot
 	boxes   []box
 	wires   []wire

@@ -30,7 +30,7 @@ type crossing struct {
 	from, to int // fragments
 	name     string
 	kind     fdg.Dependence
-	loops    []int // in whose rounds it crosses
+	loops    []int // loops in whose rounds the value crosses
 	maybe    bool
 	parts    []string
 	first    int // the earliest node that makes it

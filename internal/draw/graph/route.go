@@ -20,7 +20,7 @@ type wire struct {
 	edges      []fdg.Edge
 	names      []string // names of the values that it carries
 	to         []int    // nodes
-	number     int      // in the table, from 1; 0 if it does not cross
+	number     int      // number in the table, from 1; 0 if the wire does not cross
 	straight   bool     // down to the next node
 	side       int      // side of the lane it arrives at: 0 left, 1 right
 	channel    int      // below the row it leaves

@@ -24,7 +24,7 @@ type Start struct {
 type Exit struct {
 	Start
 	Err           error // error of exec.Cmd.Wait or of the start; nil for exit code 0
-	Asked, Killed bool  // by this process
+	Asked, Killed bool  // this process asked the child to end, or killed it
 }
 
 // Member is a process of a cluster, and those that are started in its place.

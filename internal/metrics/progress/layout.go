@@ -15,7 +15,7 @@ const (
 	shownLosses = 3
 	minBar      = 10
 	maxBar      = 40
-	maxRows     = 3 // of the panel
+	maxRows     = 3 // most rows of the panel
 )
 
 // span is text in one style; line is spans side by side. The width of a line

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	redrawEvery = 100 * time.Millisecond // on a terminal
+	redrawEvery = 100 * time.Millisecond // time between drawings on a terminal
 	lineEvery   = 10 * time.Second       // elsewhere
 	never       = math.MaxInt64          // a step that no run reaches
 )

@@ -31,7 +31,7 @@ const (
 
 	blockExtension = ".blocks"
 	keyBlocks      = ownPrefix + "blocks"
-	blockedVersion = "2" // of checkpoints that name blocks
+	blockedVersion = "2" // version of checkpoints that name blocks
 	tablePrefix    = ownPrefix + "blocks/"
 	refSize        = sha256.Size + 4 + 8
 )

@@ -22,7 +22,7 @@ type entry struct {
 type header struct {
 	meta    map[string]string // the caller's
 	own     map[string]string // the package's, with the prefix
-	entries []entry           // in name order
+	entries []entry           // entries in name order
 	data    int64             // bytes of data that the entries cover
 }
 

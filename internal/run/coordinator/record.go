@@ -25,9 +25,9 @@ import (
 // has become large is closed (metrics.Record), so that no more than that is ever copied.
 const (
 	configFile = "config.yaml"
-	idFile     = ".submission" // whose folder it is
+	idFile     = ".submission" // id of the submission whose folder it is
 	recordFile = "metrics.jsonl"
-	epochFile  = "epoch.json" // which epoch the record is at, where that begins in it, and the closed files' sizes
+	epochFile  = "epoch.json" // epoch that the record is at, where that begins in it, and the closed files' sizes
 	logFile    = "log.txt"
 )
 

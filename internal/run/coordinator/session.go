@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	introduction = 2 * time.Second // for a worker to say who it is
+	introduction = 2 * time.Second // time for a worker to say who it is
 	outgoing     = 256             // messages that wait for a worker
 )
 
@@ -32,9 +32,9 @@ type session struct {
 	over   chan struct{}
 	once   sync.Once
 	read   chan struct{} // closed when all that came is decided upon
-	silent bool          // for the loop alone
-	misses bool          // for the listener alone: the part last said that it hears nothing of others
-	lease  Lease         // for the goroutine that renews it
+	silent bool          // nothing was heard of the worker for too long; used by the loop alone
+	misses bool          // the part last said that it hears nothing of others; used by the listener alone
+	lease  Lease         // lease; used by the goroutine that renews it
 	left   func()        // has its store not be the cluster's because of it; may be called again
 	parts  parts         // parts that it was given
 }

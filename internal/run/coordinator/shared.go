@@ -19,9 +19,9 @@ import (
 // one must find it there. The coordinator itself may be without access to the store.
 
 const (
-	markFile = ".mark"          // in the folder of runs: the mark, for the coordinator that takes over; the store may be the same folder
-	looking  = 15 * time.Second // for a worker to read or write the mark
-	absence  = 10 * time.Second // for which a new coordinator waits for workers that have the mark: as long as their leases last
+	markFile = ".mark"          // the mark in the folder of runs, for the coordinator that takes over; the store may be the same folder
+	looking  = 15 * time.Second // time for a worker to read or write the mark
+	absence  = 10 * time.Second // time that a new coordinator waits for workers that have the mark: as long as their leases last
 )
 
 // shared remembers which workers have seen the mark in their store.

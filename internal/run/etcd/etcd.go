@@ -30,7 +30,7 @@ import (
 const (
 	leaderTTL = 2
 	workerTTL = 10
-	aloneTTL  = 60 // of a coordinator with an etcd of its own: nobody else can act
+	aloneTTL  = 60 // TTL of a coordinator with an etcd of its own: nobody else can act
 )
 
 const prefix = "/weft/"
@@ -42,7 +42,7 @@ type Store struct {
 	leader int64    // seconds that a leadership lasts without being renewed
 	worker int64    // the same of a worker's lease
 	warden *warden  // guard of an embedded etcd
-	server embedded // likewise
+	server embedded // embedded etcd, if there is one
 }
 
 // Broken returns a channel that is closed when an embedded etcd cannot go on. An existing one may

@@ -88,7 +88,7 @@ type Gate struct {
 	count    atomic.Int64 // number of refusals
 
 	mu   sync.Mutex
-	open []visitor // and some that were closed since
+	open []visitor // open connections, and some that were closed since
 }
 
 // visitor is a connection that was let in.

@@ -11,7 +11,7 @@ import (
 
 const (
 	most   = 10          // refusals that are logged in a window; the others are counted
-	window = time.Minute // in which nothing is logged twice
+	window = time.Minute // time in which nothing is logged twice
 )
 
 // refusals logs who was refused, without a flood.

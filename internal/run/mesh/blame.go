@@ -13,7 +13,7 @@ type Lost struct {
 	Err    error
 
 	number int
-	seen   bool // by this process, at its own stream to the worker
+	seen   bool // this process saw the loss, at its own stream to the worker
 }
 
 func (l *Lost) Error() string { return fmt.Sprintf("worker %s was lost: %v", l.Worker, l.Err) }

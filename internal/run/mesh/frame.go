@@ -45,7 +45,7 @@ const (
 	version    = 2
 	headerSize = 48
 	roomSize   = 12
-	mostRooms  = 1 << 10 // of one frame
+	mostRooms  = 1 << 10 // most credits of one frame
 	// mostBody is the largest body of a frame. A message that is larger goes in parts, so
 	// that both sides compute checksums while the rest is on its way.
 	mostBody = 256 << 10

@@ -34,7 +34,7 @@ type Options struct {
 
 	Silence time.Duration // after which a peer counts as lost; 1 s
 	Connect time.Duration // after which a peer that does not answer cannot be reached; 60 s
-	Wait    time.Duration // for peers that answer to build their part; 8 min, less than a coordinator's patience with all
+	Wait    time.Duration // time for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
 
 	Log func(text string) // log of refused peers; nil logs nothing

@@ -34,7 +34,7 @@ type peer struct {
 	sending sync.Mutex
 	enc     wire.Encoder
 	part    []wire.Piece // body of the frame that is being sent
-	taken   []room       // and its credits
+	taken   []room       // credits of the frame that is being sent
 	later   atomic.Bool  // something waits for company
 	sent    atomic.Uint64
 	heard   atomic.Uint64 // frames

@@ -47,8 +47,8 @@ type Session struct {
 	ctx     context.Context // context of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
-	ways    func(*peer) ([]way, func(), error) // as reached; tests have ways of their own
-	peers   []atomic.Pointer[peer]             // by worker; nil for this one and for those that nothing is said to
+	ways    func(*peer) ([]way, func(), error) // streams to peers, as reached; tests have others
+	peers   []atomic.Pointer[peer]             // peers, by worker; nil for this worker and for those that are sent nothing
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
 	leaving bool       // nobody is let in any more

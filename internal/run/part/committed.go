@@ -15,7 +15,7 @@ import (
 // as well, so that the run can go on without that coordinator's own records.
 type Committed struct {
 	Epoch  int64     `json:"epoch"`            // the last that began
-	Shards int       `json:"shards,omitempty"` // for the run's whole life
+	Shards int       `json:"shards,omitempty"` // number of shards, for the run's whole life
 	Last   *Manifest `json:"last,omitempty"`   // checkpoint that counts; nil before the first
 }
 

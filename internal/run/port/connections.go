@@ -20,7 +20,7 @@ func Connections(l net.Listener, most int) net.Listener { return &limited{Listen
 type limited struct {
 	net.Listener
 	most int
-	open []net.Conn // and some that were closed since
+	open []net.Conn // open connections, and some that were closed since
 }
 
 // Accept implements net.Listener, for one goroutine.

@@ -30,7 +30,7 @@ type entry struct {
 }
 
 const (
-	mostLines = 1024     // on their way
+	mostLines = 1024     // most lines on their way
 	mostBatch = 64 << 10 // bytes handed over at once
 	// company is how long a line waits for others. Every message takes time from the
 	// cores that train: two or three processes look at it.

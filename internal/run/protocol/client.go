@@ -23,7 +23,7 @@ import (
 type Client struct {
 	Addresses []string      // coordinators; a standby names the leader
 	TLS       *tls.Config   // nil is for loopback alone
-	Patience  time.Duration // for a coordinator to act; 0 is 5 s
+	Patience  time.Duration // time for a coordinator to act; 0 is 5 s
 	// Waiting, if there is one, is told why no coordinator acts, whenever that is news.
 	Waiting func(why error)
 }

@@ -65,12 +65,12 @@ const (
 	KindRefused Kind = "refused"
 	KindAssign  Kind = "assign" // its tail is the assignment
 	KindStart   Kind = "start"
-	KindHalt    Kind = "halt" // at the next consistent point
+	KindHalt    Kind = "halt" // stop at the next consistent point
 	KindAbort   Kind = "abort"
-	KindLook    Kind = "look"    // for the mark in its store, or leave one there, if there is a text
+	KindLook    Kind = "look"    // look for the mark in the store, or leave one there, if there is a text
 	KindDrain   Kind = "drain"   // it is to leave
-	KindDismiss Kind = "dismiss" // and may do so: no run needs it
-	KindAck     Kind = "ack"     // of what a sequence number was given to
+	KindDismiss Kind = "dismiss" // the worker may leave: no run needs it
+	KindAck     Kind = "ack"     // acknowledge what has a sequence number
 )
 
 // Up is a message of a worker.
@@ -83,10 +83,10 @@ type Up struct {
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
-	Quiet    []string       `json:"quiet,omitempty"`  // in a heartbeat, workers that have been silent for the part for a while
+	Quiet    []string       `json:"quiet,omitempty"`  // workers that have been silent for the part for a while, in a heartbeat
 	Offset   int64          `json:"offset,omitempty"` // position of a record's tail among the epoch's lines; their end, when a part is done
 	Text     string         `json:"text,omitempty"`   // note or error
-	User     bool           `json:"user,omitempty"`   // in an error: see core.PartFailed
+	User     bool           `json:"user,omitempty"`   // see core.PartFailed, in an error
 	Peer     bool           `json:"peer,omitempty"`
 	Fault    core.Fault     `json:"fault,omitzero"`
 	Tail     []byte         `json:"-"`
@@ -101,7 +101,7 @@ type Down struct {
 	Life  int64  `json:"life,omitempty"`
 	Me    int    `json:"me,omitempty"`    // number of the part, in an assignment
 	Text  string `json:"text,omitempty"`  // why; of an ack: why not
-	Again bool   `json:"again,omitempty"` // in a refusal: a later attempt may succeed
+	Again bool   `json:"again,omitempty"` // a later attempt may succeed, in a refusal
 	Tail  []byte `json:"-"`
 }
 
@@ -114,7 +114,7 @@ type Submit struct {
 	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
 	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
 	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
-	Begin   bool   `json:"begin,omitempty"`  // and, if none of its checkpoints was committed, it may begin again
+	Begin   bool   `json:"begin,omitempty"`  // the run may begin again if none of its checkpoints was committed
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all
@@ -123,8 +123,8 @@ type Named struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
 	Workers []string `json:"workers,omitempty"` // workers to drain
-	Follow  bool     `json:"follow,omitempty"`  // for logs: until the run is over
-	Now     bool     `json:"now,omitempty"`     // for a stop: give up what was done since the last checkpoint
+	Follow  bool     `json:"follow,omitempty"`  // send logs until the run is over
+	Now     bool     `json:"now,omitempty"`     // stop at once, and give up what was done since the last checkpoint
 }
 
 // OK answers what was done.

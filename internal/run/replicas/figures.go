@@ -16,7 +16,7 @@ type Figures struct {
 	Group string
 	Rank  int
 	Busy  time.Duration // not waiting
-	Wait  time.Duration // for others
+	Wait  time.Duration // time spent waiting for other replicas
 	Edges []edge.Stat
 }
 
@@ -104,7 +104,7 @@ func names(edges []plan.Edge) []string {
 // totals are figures added up over replicas.
 type totals struct {
 	edges      []edge.Stat
-	busy, wait []time.Duration // by group
+	busy, wait []time.Duration // busy and waiting time, by group
 }
 
 func (w *World) totals() totals {

@@ -98,7 +98,7 @@ type World struct {
 	known [][]rl.Array // states of other processes' replicas, as they last told them
 
 	tallies []timing.Tally // of other replicas that have ended, by number
-	figures []Figures      // by replica
+	figures []Figures      // figures, by replica
 	before  totals         // when they were last written
 }
 
@@ -116,8 +116,8 @@ type replica struct {
 	begun   time.Time
 	command command // the newest, in an asynchronous run
 	saved   int     // the last save that was answered
-	pending []told  // at the owner: what came while it waited for something else
-	again   bool    // at the owner: the iteration begins once more
+	pending []told  // reports that came while the owner waited for something else
+	again   bool    // the owner begins the iteration once more
 }
 
 // New constructs a world. Nothing runs yet.

@@ -27,7 +27,7 @@ type Port struct {
 	Name  string
 	At    int // position among the graph's inputs or outputs
 	Shape shapes.Shape
-	Space rl.Space  // of an observation or an action; nil of others
+	Space rl.Space  // space of an observation or an action; nil for others
 	Fresh rl.Tensor // memory of one environment at the start of an episode; absent of others
 }
 

@@ -24,7 +24,7 @@ type Job struct {
 	Env        env.Entry
 	EnvOptions any       // settings of the environment, set
 	Wrap       wrap.List // around the environments, in training and evaluation
-	EvalWrap   wrap.List // in evaluation alone: recorders
+	EvalWrap   wrap.List // wrappers in evaluation alone: recorders
 	Device     *rl.Device
 	// Open is the device of a name, where a plan gives groups devices of their own; nil
 	// leaves everything to Device.
@@ -51,8 +51,8 @@ type Job struct {
 	// does not answer; nil is never.
 	Reading context.Context
 
-	CheckpointEvery time.Duration // at most this much work is done again after a crash
-	CheckpointSteps int64         // and at most this many steps; 0: no bound
+	CheckpointEvery time.Duration // most work that is done again after a crash, as a time
+	CheckpointSteps int64         // most steps that are done again after a crash; 0: no bound
 	Keep            int           // checkpoints kept
 
 	// Storage is where stores live; nil is memory. Without a folder it is the run's.

@@ -23,7 +23,7 @@ type kept struct {
 
 	note string // how a cluster's checkpoint was found, once it was
 
-	asked bool     // for the score of a cluster's best
+	asked bool     // the score of a cluster's best was asked for
 	beat  *float64 // score of a cluster's best checkpoint, if there is one
 }
 

@@ -17,7 +17,7 @@ import (
 // Player acts in one environment with a trained agent, by plain numbers. Its methods may be called
 // by several goroutines, one after another.
 type Player struct {
-	root  *rl.Scope // that the agent was built in
+	root  *rl.Scope // scope that the agent was built in
 	scope *rl.Scope
 	team  rl.Team
 	specs []env.Spec // specs of one environment, by kind of agents
@@ -32,7 +32,7 @@ type Player struct {
 // Seen holds the view that agents of one kind have of an environment. Numbers are in row-major
 // order, those of several agents one after another.
 type Seen struct {
-	X     map[string][]float64 // by leaf of the space of observations; a space that is no Dict has one leaf, ""
+	X     map[string][]float64 // values, by leaf of the space of observations; a space that is no Dict has one leaf, ""
 	Legal map[string][]bool    // masks of legal actions by leaf of the action; without one all are legal
 	State []float64            // global state, where there is one; zeros if it is nil
 }

@@ -17,7 +17,7 @@ import (
 type Recording struct {
 	Weights Weights
 	Greedy  bool
-	Steps   int64 // at least so many
+	Steps   int64 // least number of steps
 	// Begin is told the description of the set, and returns what takes its episodes.
 	Begin func(data.Meta) (add func(data.Episode) error, err error)
 }

@@ -39,7 +39,7 @@ type Session struct {
 	vault  Vault        // nil: nothing is kept
 	sink   metrics.Sink // likewise
 	size   func() int64 // returns the bytes of the record; 0 if it is kept elsewhere
-	loaded bool         // from a checkpoint of the run itself
+	loaded bool         // a checkpoint of the run itself was loaded
 
 	ctx       context.Context
 	begun     time.Time
@@ -51,7 +51,7 @@ type Session struct {
 	taken     int64   // steps of the newest that was begun; likewise
 	savedAt   time.Time
 	writing   chan error // gives how that ended; nil once it was heard
-	stopped   bool       // by ctx
+	stopped   bool       // ctx stopped the run
 	last      []rl.Array // the state at the last cut; nil before it
 	closed    bool
 
@@ -171,7 +171,7 @@ func (s *Session) load() error {
 	return nil
 }
 
-// of says of which run an error is. Of a part's the coordinator does.
+// of adds the run's name to an error. For a part of a cluster's run the coordinator does so.
 func (s *Session) of(err error) error {
 	if s.Dir == "" {
 		return err

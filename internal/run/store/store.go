@@ -38,10 +38,10 @@ type Store interface {
 
 // Address says where in an object store objects are.
 type Address struct {
-	Host   string // with a port or without
+	Host   string // host, with a port or without
 	Bucket string
 	Folder string // prefix of the objects' names; may be empty
-	Secure bool   // by TLS
+	Secure bool   // connections use TLS
 }
 
 // Opener opens an object store.
@@ -49,7 +49,7 @@ type Opener func(at Address) (Store, error)
 
 var (
 	registering sync.Mutex
-	openers     = map[string]Opener{} // by the scheme of addresses
+	openers     = map[string]Opener{} // functions that open stores, by the scheme of addresses
 )
 
 // Register has Open open addresses of a scheme by open. Packages of object stores call it when they

@@ -30,7 +30,7 @@ type mail struct {
 }
 
 const (
-	maxBytes    = 4 << 20 // of lines that wait
+	maxBytes    = 4 << 20 // most bytes of lines that wait
 	maxMessages = 1024
 )
 

@@ -31,7 +31,7 @@ type running struct {
 	err      error
 	progress *part.Progress
 	quiet    []string // workers that it has heard nothing of for a while
-	changed  bool     // and no sign of life has said so yet
+	changed  bool     // quiet changed, and no heartbeat has said so yet
 	offset   int64    // position of the next line of the record
 }
 

@@ -36,10 +36,10 @@ const (
 	opLookup // a row of the table, by the low four bits
 	opFourth // the fourth bit as a sign, which only narrow lookups need
 	opSign   // x, whose sign bit is clear, with the sign of y
-	opShl    // by a constant
+	opShl    // shift left by a constant
 	opShr
 	opSra
-	opShlV // by a vector; a count of 32 or more clears, as the instruction has it
+	opShlV // shift left by a vector; a count of 32 or more clears, as the instruction has it
 	opShrV
 	opSraV
 	opBits  // reinterpretation, no instruction

@@ -4,19 +4,19 @@ import "slices"
 
 // Settings are the bounds of a coordinator's patience, in ticks.
 type Settings struct {
-	Grace    int64 `json:"grace"`    // for workers to come back to a new coordinator
-	Return   int64 `json:"return"`   // for a worker to come back whose connection broke
+	Grace    int64 `json:"grace"`    // time for workers to come back to a new coordinator
+	Return   int64 `json:"return"`   // time for a worker to come back whose connection broke
 	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
-	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
+	Start    int64 `json:"start"`    // time for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
-	Patience int64 `json:"patience"` // for a run to wait for workers
-	Vacancy  int64 `json:"vacancy"`  // with a vacant part, while the other parts go on
-	Halt     int64 `json:"halt"`     // for a run that is to stop to come to a consistent point
+	Patience int64 `json:"patience"` // time for a run to wait for workers
+	Vacancy  int64 `json:"vacancy"`  // time with a vacant part, while the other parts go on
+	Halt     int64 `json:"halt"`     // time for a run that is to stop to come to a consistent point
 	Lived    int64 `json:"lived"`    // after which the failure of a part is not that of the one before it again
 	Retry    int64 `json:"retry"`    // between attempts to plan a run that waits for workers
-	Avoid    int64 `json:"avoid"`    // for which no run is planned on a bad connection or worker; longer each time it is bad again
+	Avoid    int64 `json:"avoid"`    // time during which no run is planned on a bad connection or worker; longer each time it is bad again
 	Doubt    int64 `json:"doubt"`    // the same, for a silent connection that no worker has tried to reopen
-	Move     int64 `json:"move"`     // for which a run that lost its workers waits for others of the same program
+	Move     int64 `json:"move"`     // time for which a run that lost its workers waits for others of the same program
 	Breaks   int   `json:"breaks"`   // breaks of a connection without a new checkpoint in between, before it is bad
 	Restarts int   `json:"restarts"` // without a new checkpoint in between
 	Keep     int   `json:"keep"`     // runs that are over and still known

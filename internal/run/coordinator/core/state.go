@@ -13,8 +13,8 @@ import (
 // State is all that a coordinator knows. It is plain data.
 type State struct {
 	Now     int64    `json:"now"`     // ticks
-	Workers []Worker `json:"workers"` // by name
-	Runs    []Run    `json:"runs"`    // in the order they were submitted
+	Workers []Worker `json:"workers"` // workers, by name
+	Runs    []Run    `json:"runs"`    // runs in the order of their submission
 	Asking  *Asking  `json:"asking,omitempty"`
 	Asked   int64    `json:"asked"` // number of the last question to the planner
 	// Members counts changes of the set of free workers, so that the planner is not asked the same
@@ -51,7 +51,7 @@ type Phase string
 
 // The phases of a run.
 const (
-	Waiting  Phase = "waiting"  // for workers or a plan
+	Waiting  Phase = "waiting"  // the run waits for workers or a plan
 	Starting Phase = "starting" // its parts are being built
 	Running  Phase = "running"
 	Done     Phase = "done"

@@ -25,7 +25,7 @@ type Pipe struct {
 	in      reader
 	writing sync.Mutex
 	out     writer
-	using   sync.RWMutex // by all others
+	using   sync.RWMutex // held by all other users of the memory
 
 	// came and room wake this side's reader and writer, the other two the other side's.
 	came, room, theirs, theirRoom *os.File

@@ -21,7 +21,7 @@ var known = []dtypes.DType{
 
 const (
 	mostAxes = 32
-	mostRows = math.MaxInt32 // of an axis of a tensor without elements
+	mostRows = math.MaxInt32 // most rows of an axis of a tensor without elements
 )
 
 // bulk writes a shape, and puts bytes behind the head.

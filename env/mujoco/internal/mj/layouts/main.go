@@ -37,7 +37,7 @@ type table struct {
 	comment  []string
 	versions []string
 	fields   []string
-	at       map[string]map[string]string // by version and field
+	at       map[string]map[string]string // offsets, by version and field
 }
 
 // none stands where a version has no such field.
