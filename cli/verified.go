@@ -101,7 +101,7 @@ func (t teller) refuse(why error) error {
 	return why
 }
 
-// emit writes an event, which nobody may be reading any more.
+// emit writes an event. A reader that is gone is no error.
 func (t teller) emit(event any) { _ = json.NewEncoder(t.c.out).Encode(event) }
 
 // verifyOne compares the request's policy with the plain loop.

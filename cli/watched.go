@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/observe"
 )
 
-// watched are the flags by which whoever operates a process of a cluster sees how it is.
+// watched holds the flags for the log, the metrics and the health of a process of a cluster.
 type watched struct {
 	json    bool
 	format  string

@@ -18,8 +18,8 @@ type Link interface {
 	// Post queues m in place of what replica to has not taken yet of this edge: of
 	// several versions only the newest matters. It never waits.
 	Post(to int, m Message)
-	// Next is the next message for this replica, of whatever edge and sender.
-	// Messages of one sender on one edge come in order.
+	// Next blocks until there is a message for this replica, on any edge and from any sender, and
+	// returns it. Messages of one sender on one edge come in order.
 	Next(ctx context.Context) (Message, error)
 	// Poll is Next if there is a message already.
 	Poll() (m Message, ok bool)

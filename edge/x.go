@@ -295,8 +295,8 @@ func (x *X) receive(edge, from int) Message {
 	return x.pop(edge, from)
 }
 
-// earliest returns the sender, of those for whom ok is true, whose message on an edge
-// arrived first; -1 if none has arrived.
+// earliest returns the sender whose message on an edge arrived first, among the senders for which
+// ok is true; -1 if no message has arrived.
 func (x *X) earliest(edge int, ok func(from int) bool) int {
 	best, at := -1, int64(0)
 	for from, q := range x.ends[edge].waiting {

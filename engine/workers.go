@@ -34,7 +34,7 @@ type workers struct {
 	// state is the number of the job (upper half) and its chunks not yet begun (lower half), in one
 	// word so that nobody can begin a chunk of a job that is over.
 	state       atomic.Uint64
-	fn          job // these four belong to whoever has begun a chunk
+	fn          job // these four may be used by a goroutine that has begun a chunk
 	fr          *frame
 	size, chunk int
 

@@ -32,7 +32,7 @@ type Graph struct {
 	Edges     []Edge     `json:"edges"`
 	Resources []Resource `json:"resources"`
 	Fragments []Fragment `json:"fragments"`
-	// Conditions are the branches that another fragment decides for somebody.
+	// Conditions lists the branches whose condition another fragment computes.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 

@@ -91,7 +91,7 @@ var Environments = Policy{
 // classes are the fragments of a graph by what they are.
 type classes struct {
 	environment, actor, rollout, table []string
-	gradient, apply, learner           []string // learner is the two before it and whatever else learns
+	gradient, apply, learner           []string // learner is the two before it and everything else that learns
 }
 
 // classify sorts fragments by their group, stores by whether they are drained, and

@@ -86,7 +86,8 @@ type reader interface {
 	ReadAll(bufs []compute.Buffer, flats []any) error
 }
 
-// beginner is a backend that copies to the host while nobody waits. It gives nil where it does not.
+// beginner is a backend that can copy to the host in the background. It returns nil for a buffer
+// that it cannot copy so.
 type beginner interface {
 	Begin(buf compute.Buffer) (wait func(flat any) error)
 }

@@ -160,7 +160,7 @@ type rehearsal struct {
 	stop    Tensor
 }
 
-// rehearse builds body in a closure that nobody calls.
+// rehearse builds body in a closure that is never called.
 func (l *Lowering) rehearse(carriers []Carried, body func(Int) Tensor) (seen rehearsal, err error) {
 	hold(carriers, l.c.lift(held(carriers)))
 	before := pictures(carriers)

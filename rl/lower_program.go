@@ -151,7 +151,7 @@ func scalarInt32(x int32) Tensor {
 	return constantOf(shapes.Make(dtypes.Int32), []int32{x})
 }
 
-// rehearse traces the loop into a graph that nobody compiles.
+// rehearse traces the loop into a graph that is never compiled.
 func (p *wholeLoop) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
 	rehearsed(c, "loop", in, build)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// notices are what the components of a scope have to tell whoever runs it.
+// notices holds the notices of a scope's components for the runner.
 type notices struct {
 	mu     sync.Mutex
 	notes  []string

@@ -46,9 +46,9 @@ type Scope struct {
 	second      []Span // of those that were opened beside them
 	steps       int64
 	episodes    *Episodes
-	lower       *Lowering // while the loop is being made a device program
+	lower       *Lowering // set while the loop is being made a device program
 	notices     notices
-	owed        []*inParts // calls for parts of a batch that nobody asked for yet
+	owed        []*inParts // calls for parts of a batch that have not been used yet
 	funcs       int        // graph functions and losses declared so far
 	observer    Observer   // nil without one
 	timer       Timer      // likewise
@@ -338,7 +338,7 @@ func (system) Components(s *Scope) []string { return s.names }
 func (s *Scope) loadSome(st *State, want func(name string) bool) error {
 	steps, key := GetSliceN[int64](st, "steps", 1), GetSliceN[uint32](st, "key", 4)
 	if st.Err() == nil && [4]uint32(key) != s.key.w {
-		return errors.New("the state is that of another seed")
+		return errors.New("the state was saved by a run with another seed")
 	}
 	for _, name := range s.names {
 		if !want(name) {

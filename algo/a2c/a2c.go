@@ -138,7 +138,7 @@ type Config struct {
 	nn.Sharing
 }
 
-// Algorithm is A2C for whoever runs it.
+// Algorithm describes A2C: its settings, presets and constructor.
 var Algorithm = algo.Define("a2c", "synchronous advantage actor-critic", []algo.Preset{
 	algo.For("CartPole-v1", 500_000, "no entropy bonus, so that the policy ends sure of itself", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Control, 500_000, "the published recipe", func(*Config) {}),

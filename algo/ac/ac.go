@@ -100,7 +100,7 @@ type Config struct {
 	nn.Sharing
 }
 
-// Algorithm is the one-step actor-critic for whoever runs it.
+// Algorithm describes the one-step actor-critic: its settings, presets and constructor.
 var Algorithm = algo.Define("ac", "one-step actor-critic: an update after every step", []algo.Preset{
 	algo.For("CartPole-v1", 500_000, "16 environments", func(*Config) {}),
 	algo.ForKind(env.Control, 500_000, "as for CartPole-v1, with an entropy bonus", func(c *Config) { c.EntropyCoef = .01 }),

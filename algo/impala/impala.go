@@ -127,7 +127,7 @@ type Config struct {
 	nn.Sharing
 }
 
-// Algorithm is IMPALA for whoever runs it.
+// Algorithm describes IMPALA: its settings, presets and constructor.
 var Algorithm = algo.Define("impala", "actor-critic with V-trace corrections", []algo.Preset{
 	algo.For("CartPole-v1", 1_000_000, "no entropy bonus, so that the policy ends sure of itself", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Control, 1_000_000, "rollouts of 20 steps", func(*Config) {}),

@@ -214,7 +214,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Algorithm is PPO for whoever runs it.
+// Algorithm describes PPO: its settings, presets and constructor.
 var Algorithm = algo.Define("ppo", "proximal policy optimisation", []algo.Preset{
 	algo.For("CartPole-v1", 64_000, "solved in seconds: made for wall time", func(c *Config) {
 		c.Envs, c.Horizon, c.Minibatches, c.LearningRate, c.Gamma, c.Lambda, c.ClipValue = 16, 64, 8, 2e-3, .98, .9, false

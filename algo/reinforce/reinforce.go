@@ -154,7 +154,7 @@ type Config struct {
 	nn.Sharing
 }
 
-// Algorithm is REINFORCE for whoever runs it.
+// Algorithm describes REINFORCE: its settings, presets and constructor.
 var Algorithm = algo.Define("reinforce", "policy gradient by whole returns, with a baseline or without", []algo.Preset{
 	algo.For("CartPole-v1", 400_000, "one gradient of 4,096 steps at a time", func(*Config) {}),
 	algo.For("CartPole-v1", 400_000, "returns alone", func(c *Config) { c.Baseline = false }).Named("plain"),

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// compilations are those under way, so that whoever waits can be told for what.
+// compilations lists the compilations under way, for messages about what a call waits for.
 type compilations struct {
 	mu   sync.Mutex
 	list []*compilation // compilations in the order in which they began

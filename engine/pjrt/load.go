@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// preload loads libraries for whoever asks for them by name later. The first of them may need
+// preload loads libraries that other libraries will ask for by name. The first of them may need
 // others of the list, so it goes round until nothing more can be loaded. What is left the plugin
 // may not need; if it does, it says so.
 func preload(libraries []string) {

@@ -21,7 +21,7 @@ type description struct {
 	Exact  bool    `json:"exact"`
 	Why    string  `json:"why"`
 	Rate   float64 `json:"rate"` // pictures a second; 0 where there are none
-	Cost   float64 `json:"cost"` // seconds of a step, about; 0 where nobody knows
+	Cost   float64 `json:"cost"` // approximate seconds of a step; 0 if unknown
 }
 
 type kind struct {

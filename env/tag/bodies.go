@@ -70,7 +70,7 @@ func (d game) speeds(x *Node) *Node {
 type state struct {
 	bodies
 	time    *Node
-	playing *Node // nil where nobody leaves
+	playing *Node // nil if no agent ever leaves
 }
 
 var stateNames = []string{"x", "y", "speed", "heading", "push", "time", "playing"}

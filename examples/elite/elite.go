@@ -29,7 +29,7 @@ type Config struct {
 	Hidden       []int   `default:"64" unit:"units" range:"[1,)" doc:"hidden layers of the policy's network"`
 }
 
-// Algorithm is the algorithm for whoever runs it.
+// Algorithm describes the algorithm: its settings, presets and constructor.
 var Algorithm = algo.Define("elite", "imitation of one's own best episodes", []algo.Preset{
 	{Name: "default", Env: "CartPole-v1", Doc: "a minute of balancing", Steps: 200_000},
 }, build)

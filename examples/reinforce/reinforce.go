@@ -28,7 +28,7 @@ type Config struct {
 	Hidden       []int   `default:"64" unit:"units" range:"[1,)" doc:"hidden layers of the policy's and of the baseline's network"`
 }
 
-// Algorithm is REINFORCE for whoever runs it.
+// Algorithm describes REINFORCE: its settings, presets and constructor.
 var Algorithm = algo.Define("reinforce", "REINFORCE with a learned baseline", []algo.Preset{
 	{Name: "default", Env: "CartPole-v1", Doc: "a minute of balancing", Steps: 200_000},
 }, build)

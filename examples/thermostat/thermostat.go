@@ -23,7 +23,7 @@ type Config struct {
 	Temperature  float64 `default:"0.5" range:"(0,)" doc:"how much worse a reward may be to count for half as much, about"`
 }
 
-// Algorithm is the algorithm for whoever runs it.
+// Algorithm describes the algorithm: its settings, presets and constructor.
 var Algorithm = algo.DefineOffline("thermostat", "learns to heat from a log", []algo.Preset{
 	{Name: "default", Doc: "a second", Steps: 500},
 }, build)

@@ -86,7 +86,7 @@ func Kinds() (out []Kind) {
 // Fault is something that is done to a cluster.
 type Fault struct {
 	Kind  Kind
-	Pick  int           // decides whom it befalls
+	Pick  int           // chooses the process that is hit
 	After time.Duration // time without a fault before it
 	For   time.Duration // duration
 }

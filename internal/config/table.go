@@ -13,7 +13,7 @@ const (
 	columnGap = "  "
 )
 
-// Width limits the columns of help to those of a terminal that nobody has made wider.
+// Width is the most columns of help: those of a terminal of the usual size.
 const Width = 80
 
 // widest bounds the columns of the table before the last, so that one long name

@@ -142,7 +142,7 @@ func (j *JSONL) Size() int64 { return j.record.Size() }
 // Last returns the newest row of the record; ok is false if there is none.
 func (j *JSONL) Last() (row Row, ok bool, err error) { return j.record.Last() }
 
-// whole reports what somebody else has removed of the record.
+// whole returns an error if another program has removed something of the record.
 func (j *JSONL) whole() error {
 	if err := Same(j.out.file, j.record.Path); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 )
 
-// Confinement says what a run that somebody else submitted may name of this machine.
+// Confinement lists the files and folders of this machine that a submitted run may name.
 type Confinement struct {
 	// Programs are folders whose programs, files and folders it may name, and files themselves.
 	Programs []string

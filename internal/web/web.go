@@ -47,7 +47,7 @@ func Loopback(a net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// NewToken returns a secret that nobody guesses.
+// NewToken returns a random secret of at least 128 bits.
 func NewToken() string { return rand.Text() }
 
 // Guard lets requests through that carry the token, as "Authorization: Bearer TOKEN", in the cookie

@@ -226,7 +226,7 @@ func unable(t *testing.T, l launch.Launcher) {
 func interrupted(t *testing.T, l launch.Launcher) {
 	s := spec(t, 1)
 	s.Coordinator.Args = []string{"silent"}
-	why := errors.New("somebody is in a hurry")
+	why := errors.New("the context ends early")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, why)
 	defer cancel()
 	if _, err := l.Launch(ctx, s); !errors.Is(err, why) {

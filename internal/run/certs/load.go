@@ -74,7 +74,7 @@ func Fits(address string, c *tls.Config) error {
 		return nil
 	}
 	if err := c.Certificates[0].Leaf.VerifyHostname(host); err != nil {
-		return fmt.Errorf("nobody would trust this process at %s (%w): weft certs issue NAME --host %s makes a certificate for it", address, err, host)
+		return fmt.Errorf("the certificate does not hold for %s, so other processes would refuse this one (%w): weft certs issue NAME --host %s makes one that does", address, err, host)
 	}
 	return nil
 }

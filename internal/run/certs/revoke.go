@@ -22,8 +22,7 @@ const (
 	revokedFile = authority + ".crl"
 )
 
-// noteIssued writes down whom a certificate was issued to, so that it can be revoked when its file
-// is gone.
+// noteIssued records the holder of a certificate, so that it can be revoked when its file is gone.
 func noteIssued(dir, name string, serial *big.Int) error {
 	f, err := os.OpenFile(filepath.Join(dir, issuedFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {

@@ -112,8 +112,8 @@ func (a *acting) resign() error {
 	return a.term.Resign(ctx)
 }
 
-// tick lets time pass, and looks who is silent. When it was this process that stood
-// still, nobody is blamed for it.
+// tick advances the core's time and reports the workers that have become silent. If this process
+// itself was suspended, no worker counts as silent.
 func (a *acting) tick(now time.Time) error {
 	a.alive.Store(&now)
 	late := now.Sub(a.ticked) - a.Tick
@@ -239,7 +239,7 @@ func (a *acting) over() bool {
 	return true
 }
 
-// expect returns the ticket of an answer that somebody waits for.
+// expect returns a ticket by which a caller waits for an answer.
 func (a *acting) expect(reply chan string) int64 {
 	a.ticket++
 	a.tickets[a.ticket] = reply

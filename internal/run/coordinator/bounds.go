@@ -110,8 +110,7 @@ func brief(text string, most int) string {
 	return text
 }
 
-// sane refuses a worker that introduces itself with what nobody could be shown, or that takes all
-// there is.
+// sane refuses a worker whose introduction holds unprintable text or claims unreasonable resources.
 func sane(h *protocol.Hello) error {
 	words := append([]string{h.Instance, h.Host, h.Data, h.Binary}, h.Devices...)
 	if h.Shared != nil {

@@ -121,7 +121,7 @@ func (c *coordinator) Status(ctx context.Context, q *protocol.Named) (*protocol.
 	return &s, nil
 }
 
-// closed waits until the folder of a run that is over says so and is nobody's any more.
+// closed blocks until the folder of a finished run says so and its lock is released.
 func (a *acting) closed(ctx context.Context, r core.Run) error {
 	if x := a.records.known(r.Name); x != nil && r.Phase.Over() {
 		return x.lane.wait(ctx)

@@ -85,7 +85,7 @@ type coordinator struct {
 	audit   audit
 	mu      sync.Mutex
 	acts    *acting // nil: it stands by
-	idle    string  // why, if nobody is known to act
+	idle    string  // reason why no leader is known
 	readers sync.WaitGroup
 }
 

@@ -122,7 +122,7 @@ func (x *planning) answer(asked int64) core.Event {
 	return core.PlanMade{Asked: asked, Plan: x.plan}
 }
 
-// unplan gives up a plan that nobody wants any more.
+// unplan cancels the computation of a plan that is no longer wanted.
 func (a *acting) unplan(run string) {
 	if x := a.plans[run]; x != nil {
 		x.brief.Stop()

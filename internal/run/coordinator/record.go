@@ -142,8 +142,8 @@ type epoch struct {
 	Closed []int64 `json:"closed,omitempty"` // bytes of the record's closed segments
 }
 
-// gap is lines that are missing from a record, and that nobody sends again. The run goes
-// back to its last checkpoint for them.
+// gap is the error of a record that lacks lines which no worker will send again. The run goes back
+// to its last checkpoint for them.
 type gap struct{ error }
 
 func (g gap) Unwrap() error { return g.error }
@@ -223,7 +223,7 @@ func (r *record) place(step int64, evaluated bool, size int64) (lines metrics.Re
 	return lines, size, err
 }
 
-// unknown is the base of an epoch that nobody has been given a part of yet.
+// unknown is the base of an epoch before its first part is assigned.
 const unknown = -1
 
 // mark writes down which epoch the record is at.
@@ -293,7 +293,7 @@ func (r *record) write(number, offset int64, lines []byte) error {
 		return err
 	}
 	if r.file == nil {
-		return gap{fmt.Errorf("lines of epoch %d, which nobody has a part of", number)}
+		return gap{fmt.Errorf("lines of epoch %d, in which no part was assigned", number)}
 	}
 	if err := r.grown(); err != nil {
 		return err

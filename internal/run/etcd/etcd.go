@@ -30,7 +30,7 @@ import (
 const (
 	leaderTTL = 2
 	workerTTL = 10
-	aloneTTL  = 60 // TTL of a coordinator with an etcd of its own: nobody else can act
+	aloneTTL  = 60 // TTL of a coordinator with an embedded etcd, which no other coordinator uses
 )
 
 const prefix = "/weft/"

@@ -21,7 +21,7 @@ type warden struct {
 
 func newWarden(dir string) *warden { return &warden{dir: dir, broken: make(chan struct{})} }
 
-// logger returns one that tells nobody anything but the warden the worst.
+// logger returns a logger that drops everything but fatal entries, which it hands to the warden.
 func (w *warden) logger() *zap.Logger {
 	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(w), zap.WithPanicHook(w))
 }

@@ -72,7 +72,7 @@ func (c *caller) ClientHandshake(ctx context.Context, authority string, raw net.
 	t, ok := info.(credentials.TLSInfo)
 	if !ok || !holder(t).May(c.role) {
 		_ = conn.Close() // nothing was said on it
-		return nil, nil, fmt.Errorf("%s is answered by somebody else: %w", authority, holder(t).Needs(c.role))
+		return nil, nil, fmt.Errorf("the process at %s is not the one expected: %w", authority, holder(t).Needs(c.role))
 	}
 	return conn, info, nil
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/port"
 )
 
-// methods is the list of what may be called, and of the role that it takes. What is not in it
-// nobody may call.
+// methods maps every method that may be called to the role it requires. A method that is not listed
+// is refused.
 var methods = map[string]certs.Role{
 	"/weft.Control/Join":    certs.Work,
 	"/weft.Control/Submit":  certs.Submit,
@@ -97,8 +97,8 @@ type visitor struct {
 	chain [][]byte // its certificates
 }
 
-// New returns the gate of a server with certificates; nil is without, for tests on loopback. Log is
-// told of whom it refuses.
+// New returns the gate of a server with certificates; nil is without, for tests on loopback.
+// Refusals are written to log.
 func New(config *tls.Config, log func(string)) *Gate {
 	return &Gate{tls: config, refusals: refusals{log: log}}
 }
@@ -132,8 +132,8 @@ func (g *Gate) allow(ctx context.Context, method string) error {
 	who := Of(ctx)
 	switch {
 	case !known:
-		g.Refused(who, "nobody may call "+method)
-		return status.Errorf(codes.PermissionDenied, "nobody may call %s", method)
+		g.Refused(who, "method "+method+" may not be called")
+		return status.Errorf(codes.PermissionDenied, "method %s may not be called", method)
 	case !who.May(role):
 		err := who.Needs(role)
 		g.Refused(who, method+": "+err.Error())

@@ -162,7 +162,7 @@ func TestServer(t *testing.T) {
 	var l log
 	at := serve(t, a.issue("reader", certs.Read, certs.Submit, certs.Work), &l)
 	_, _, err := call(t, at, a.issue("client", certs.Submit), certs.Coordinate, "/weft.Control/Submit")
-	if err == nil || !strings.Contains(err.Error(), "is answered by somebody else") {
+	if err == nil || !strings.Contains(err.Error(), "is not the one expected") {
 		t.Error(err)
 	}
 }

@@ -63,7 +63,7 @@ func (s *Session) blame(err error) (frame, wire.Piece) {
 	return f, wire.Piece{Bytes: []byte(text[:min(len(text), mostText)])}
 }
 
-// reason returns the failure that somebody told of.
+// reason returns the failure that a peer reported.
 func (s *Session) reason(f frame, text string) error {
 	switch {
 	case f.from >= len(s.g.Workers):

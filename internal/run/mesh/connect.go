@@ -143,7 +143,7 @@ func (s *Session) dialAll(fail context.CancelCauseFunc) (away []string, why erro
 	return away, why
 }
 
-// way opens a stream once. An error with the code Unavailable says that nobody answers there.
+// way opens a stream once. An error with the code Unavailable means that no process listens there.
 type way func(hello) (carrier, error)
 
 // reached returns the ways to a peer, the best one first, and a function that gives back what they
@@ -215,7 +215,7 @@ func (s *Session) connect(p *peer) (answered bool, err error) {
 	}
 }
 
-// try tries one way after the other, until somebody answers.
+// try tries one way after the other, until a process answers.
 func try(ways []way, h hello) (c carrier, err error) {
 	for _, w := range ways {
 		if c, err = w(h); status.Code(err) != codes.Unavailable {
@@ -230,7 +230,7 @@ func (s *Session) attempt() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.joining, min(polite, s.node.o.Connect))
 }
 
-// silent turns the error of an attempt that was given up into one that says so: nobody has
+// silent replaces the error of an attempt that ran out of time by one that says that nothing
 // answered.
 func silent(attempt context.Context, err error) error {
 	if err == nil || attempt.Err() == nil {

@@ -79,7 +79,7 @@ func (s *Session) credited(p *peer, r room) error {
 // wants does what a sender that waits asks for.
 func (s *Session) wants(p *peer, f frame) error {
 	if !s.speaks(p, f.from) || f.to >= len(s.g.Homes) || f.edge >= s.g.Links.Edges() {
-		return fmt.Errorf("replica %d waits for replica %d on edge %d, which is nobody's here", f.from, f.to, f.edge)
+		return fmt.Errorf("replica %d waits for replica %d on edge %d, which no replica of this process uses", f.from, f.to, f.edge)
 	}
 	if p.wantedBy(room{f.edge, f.to, f.from}) {
 		return p.send(&frame{kind: beat})

@@ -95,7 +95,7 @@ func (f *frame) read(h []byte) {
 	}
 }
 
-// frames reads frames from whatever comes.
+// frames reads frames from a stream of bytes.
 type frames struct {
 	from   io.Reader
 	sealed bool // the carrier has checksums of its own, so that bodies have none

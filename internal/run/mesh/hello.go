@@ -38,7 +38,7 @@ func (h hello) metadata() metadata.MD {
 		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-life", strconv.FormatInt(h.life, 10), "weft-secret-bin", h.secret)
 }
 
-// readHello reads one that somebody sent, whoever that is.
+// readHello reads the hello of a process that is not known yet.
 func readHello(md metadata.MD) (h hello, err error) {
 	one := func(name string) string {
 		if v := md.Get(name); len(v) == 1 {
@@ -84,8 +84,8 @@ func (s *Session) belongs(worker int, holder string) error {
 	return nil
 }
 
-// admit finds the session and the peer that somebody says it is, or says why not. Holder is whom
-// its certificate was issued to, if it has shown one.
+// admit returns the session and the peer that a connecting process claims to be, or why it is
+// refused. Holder is the holder of its certificate, or "" without one.
 func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
 	wrong := status.Error(codes.PermissionDenied, "the secret is wrong")
 	if !(hello{secret: h.secret[:min(len(h.secret), len(n.o.Secret))]}).knows(n.o.Secret) {
@@ -118,7 +118,7 @@ func (s *Session) back(h hello) hello {
 	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: s.secret()}
 }
 
-// accept returns a gRPC stream that somebody opened. It lasts as long as the session.
+// accept returns a gRPC stream that a peer opened. It lasts as long as the session.
 func (n *Node) accept(stream grpc.ServerStream) error {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	h, err := readHello(md)
@@ -144,7 +144,7 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 // verify sees that who answered is who was asked for.
 func (s *Session) verify(h, asked hello) error {
 	if !h.knows(s.secret()) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from {
-		return errors.New("somebody else answered there")
+		return errors.New("another process answered at that address")
 	}
 	return nil
 }

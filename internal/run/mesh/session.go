@@ -51,7 +51,7 @@ type Session struct {
 	peers   []atomic.Pointer[peer]             // peers, by worker; nil for this worker and for those that are sent nothing
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
-	leaving bool       // nobody is let in any more
+	leaving bool       // no peer is admitted any more
 	over    bool
 	told    chan struct{} // closed when the others know of a failure
 	failing sync.Once
@@ -109,7 +109,7 @@ func (s *Session) others() (out []*peer) {
 
 func (s *Session) peer(worker int) *peer { return s.peers[worker].Load() }
 
-// admit finds the peer that somebody says it is. Each may come once.
+// admit returns the peer that a connecting process claims to be. Each may connect once.
 func (s *Session) admit(h hello) (*peer, error) {
 	if h.to != s.g.Me || h.from < 0 || h.from >= len(s.peers) || s.peer(h.from) == nil || s.dials(s.peer(h.from)) {
 		return nil, fmt.Errorf("worker %d has nothing to say to worker %d, which is %d", h.from, h.to, s.g.Me)
@@ -193,8 +193,8 @@ func (s *Session) watch() {
 	}
 }
 
-// wakeful is a clock that all but stands still while its process does. What the process could not
-// hear meanwhile is held against nobody.
+// wakeful is a clock that all but stands still while its process does. Peers are not blamed for
+// what the process could not hear meanwhile.
 type wakeful struct {
 	now, last time.Time
 	most      time.Duration // longest step of the clock between two looks

@@ -64,7 +64,7 @@ func (h hello) bytes() (b []byte) {
 
 var errHello = errors.New("it does not say who it is")
 
-// helloOf reads one that somebody sent, whoever that is.
+// helloOf reads the hello of a process that is not known yet.
 func helloOf(b []byte) (h hello, err error) {
 	var said string
 	for _, s := range []*string{&said, &h.run, &h.secret} {
@@ -89,7 +89,7 @@ func helloOf(b []byte) (h hello, err error) {
 	return h, nil
 }
 
-// door is a Unix socket that somebody may knock at.
+// door is a Unix socket at which peers of the same host connect.
 type door struct {
 	l    *net.UnixListener
 	mu   sync.Mutex
@@ -134,7 +134,7 @@ func (d *door) open(greet func(*net.UnixConn)) {
 	}
 }
 
-// enter notes who waits; false is that nobody else may.
+// enter registers a connection; it returns false if there are too many.
 func (d *door) enter(c *net.UnixConn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +145,7 @@ func (d *door) enter(c *net.UnixConn) bool {
 	return true
 }
 
-// leave notes that somebody need not be sent away any more when the door is closed.
+// leave removes a connection from those that are closed with the door.
 func (d *door) leave(c *net.UnixConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,7 +163,7 @@ func (d *door) close() {
 	}
 }
 
-// greet hears who somebody is, and lets it take part.
+// greet reads the hello of a connection and admits the peer.
 func (n *Node) greet(c *net.UnixConn) {
 	s, p, err := n.hear(c)
 	if err != nil {
@@ -289,7 +289,7 @@ func (s *Session) introduce(conn *net.UnixConn, h hello) (carrier, error) {
 	return shared{pipe}, nil
 }
 
-// refusal returns why somebody was not let in.
+// refusal returns why a connection was refused.
 func refusal(text []byte) error {
 	if len(text) == 0 {
 		return errHello

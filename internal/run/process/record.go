@@ -116,8 +116,8 @@ func (b *batch) add(e entry) {
 	}
 }
 
-// fill adds what comes until there is enough, or somebody waits and there is nothing
-// left, or the first line has waited long enough.
+// fill adds lines until the batch is full, or a caller waits and no line is left, or the first line
+// has waited long enough.
 func (r *record) fill(b *batch) {
 	late := time.NewTimer(company)
 	defer late.Stop()

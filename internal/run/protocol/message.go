@@ -16,8 +16,8 @@ const Version = 3
 // MaxMessage bounds a message, before anything is allocated for it.
 const MaxMessage = 16 << 20
 
-// maxUp bounds a message to a coordinator, which is never as large as an assignment: somebody may
-// send many at once.
+// maxUp bounds a message to a coordinator. It is smaller than an assignment may be, since a client
+// may send many at once.
 const maxUp = 2 << 20
 
 // Hello is how a worker introduces itself.

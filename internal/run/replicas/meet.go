@@ -112,8 +112,8 @@ func (r *replica) lead(mine report, decide func(report) rendezvous.Verdict) rend
 	return v
 }
 
-// leadAsync takes what has been reported, waits for nobody, and counts the steps
-// of what was used.
+// leadAsync takes the reports that have arrived, without blocking, and counts the steps of what was
+// used.
 func (r *replica) leadAsync(mine report, decide func(report) rendezvous.Verdict) rendezvous.Verdict {
 	groups := [][]report{{mine}}
 	for _, o := range r.world.stepping() {

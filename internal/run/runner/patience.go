@@ -60,7 +60,7 @@ func (s *Session) patiently(f func() error) error {
 	return f()
 }
 
-// serial is a watcher that is told one thing after the other, whoever tells it.
+// serial is a watcher whose calls are made one after the other, from any goroutine.
 type serial struct {
 	mu sync.Mutex
 	to Watcher

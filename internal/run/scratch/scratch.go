@@ -21,7 +21,7 @@ type Folder struct {
 }
 
 const (
-	// unheld is what a folder is called until it is held: nobody sweeps it before.
+	// unheld is the prefix of a folder's name until its lock is held. Such folders are not swept.
 	unheld = "weft-new-"
 	// gone begins the name that a folder gets once nobody needs it: nobody looks for its lock
 	// there, which would put a file into a folder that is being removed.

@@ -50,8 +50,8 @@ func (f folder) Put(ctx context.Context, name string, r io.Reader, size int64) e
 	return durable.Names(filepath.Dir(path))
 }
 
-// lasting marks an error that somebody has to do something about: a full disk, a folder
-// that must not be written to. A cluster does not try again until then.
+// lasting marks an error that a person has to mend: a full disk, a folder without permission to
+// write. A cluster does not try again until then.
 func lasting(err error) error {
 	for _, why := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
 		if errors.Is(err, why) {

@@ -16,8 +16,8 @@ type post struct {
 	seq  atomic.Int64  // last message's number, over all parts
 }
 
-// mail is what a part has said and nobody has acknowledged: in order, and sent again
-// by the next connection.
+// mail is the queue of a part's messages that the coordinator has not acknowledged. They are in
+// order, and the next connection sends them again.
 type mail struct {
 	*post
 	mu     sync.Mutex
@@ -105,7 +105,7 @@ func (m *mail) acknowledge(seq int64, why string) {
 	}
 }
 
-// close drops everything: nobody wants to hear it any more.
+// close drops all messages.
 func (m *mail) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

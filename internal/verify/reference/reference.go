@@ -69,7 +69,7 @@ type table struct {
 	put   int // on the table
 	round int
 	last  []any // values of the previous round
-	left  bool  // somebody failed
+	left  bool  // a loop failed
 }
 
 func (t *table) leave() {

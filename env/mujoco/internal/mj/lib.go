@@ -187,8 +187,8 @@ func (l *Lib) failure() error {
 	}
 }
 
-// guarded does something that the library may give up in, elsewhere: whoever calls
-// it goes on in either case.
+// guarded runs f in a goroutine of its own, which the library may stop for good. If that happens,
+// guarded returns the failure.
 func (l *Lib) guarded(f func() error) error {
 	if err := l.failure(); err != nil {
 		return err

@@ -287,7 +287,7 @@ func (c *Core) shuns(r *Run, w *Worker) bool {
 }
 
 // avoid leaves workers out that a run is not to be planned on, and says why. Those that a growing
-// run has stay. If nobody would be left, nobody is left out.
+// run has stay. If no worker would remain, none is left out.
 func (c *Core) avoid(r *Run, free []Worker, grow bool) (out []Worker, without []string) {
 	mine := func(w Worker) bool { return grow && w.Run == r.Name }
 	for _, w := range free {

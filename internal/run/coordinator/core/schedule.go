@@ -218,8 +218,8 @@ func compact(p plan.Plan, workers []Member) (plan.Plan, []Member) {
 	return p, members
 }
 
-// free reports whether a run can have these workers: nobody else has them, and they
-// are still the same.
+// free reports whether a run can have these workers: no other run has them, and they are still the
+// same.
 func (c *Core) free(r *Run, all []Member) bool {
 	for _, m := range all {
 		w := c.Worker(m.Name)
@@ -268,7 +268,8 @@ func (c *Core) assignment(r *Run) part.Assignment {
 	return a
 }
 
-// secret returns what the processes of the epoch know, and nobody else: none of an earlier one.
+// secret returns the secret that the processes of the epoch share. Processes of earlier epochs do
+// not know it.
 func (r *Run) secret() string {
 	if r.Secret == "" {
 		return ""

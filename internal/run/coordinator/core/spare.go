@@ -113,8 +113,8 @@ func unclaimed(m *Member) string {
 	return fmt.Sprintf("nobody took the part over that worker %s had", m.Name)
 }
 
-// shrink goes on with the workers that are left, now that nothing is lost by it, when
-// nobody has taken a part over for too long.
+// shrink replans the run on the remaining workers if a part has been vacant for too long. It is
+// called where a checkpoint makes that free of loss.
 func (c *Core) shrink(r *Run) {
 	for i := range r.Members {
 		if m := &r.Members[i]; m.Vacant && c.Now >= m.Until {

@@ -32,7 +32,7 @@ type Worker struct {
 	Name     string   `json:"name"`
 	Session  int64    `json:"session"`          // its connection
 	Instance string   `json:"instance"`         // tells processes of the same name apart
-	Holder   string   `json:"holder,omitempty"` // whom its certificate was issued to
+	Holder   string   `json:"holder,omitempty"` // holder of its certificate
 	Host     string   `json:"host"`
 	Data     string   `json:"data"` // address of its data plane
 	Cores    int      `json:"cores"`
@@ -192,12 +192,12 @@ func (r *Run) member(name string) *Member {
 	return nil
 }
 
-// vacant reports whether a part is nobody's.
+// vacant reports whether no worker has a part.
 func (r *Run) vacant() bool {
 	return slices.ContainsFunc(r.Members, func(m Member) bool { return m.Vacant })
 }
 
-// whole reports whether every part is somebody's who is there.
+// whole reports whether every part has a worker that is connected.
 func (r *Run) whole() bool { return !r.vacant() && r.missing(false) == nil }
 
 // step returns that of the checkpoint that counts.

@@ -19,8 +19,7 @@ const Supported = true
 type Pipe struct {
 	conn *net.UnixConn
 	mem  []byte
-	// Whoever reads or writes holds the lock meanwhile: the memory stays until both are
-	// out.
+	// Readers and writers hold their lock: the memory stays mapped until both are done.
 	reading sync.Mutex
 	in      reader
 	writing sync.Mutex
@@ -35,7 +34,7 @@ type Pipe struct {
 	closing sync.Once
 }
 
-// seals keep the memory's size: nobody can take it away under a reader.
+// seals fix the size of the memory, so that a peer cannot shrink it under a reader.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
 
 // bells is how many eventfds there are: for each side, that something came and that
@@ -171,7 +170,7 @@ func (p *Pipe) watch() {
 	p.leave()
 }
 
-// leave wakes whoever waits for the other side.
+// leave wakes the goroutines that wait for the other side.
 func (p *Pipe) leave() {
 	p.gone.Store(true)
 	ring(p.came)
@@ -180,7 +179,7 @@ func (p *Pipe) leave() {
 
 var one = []byte{1, 0, 0, 0, 0, 0, 0, 0}
 
-// ring wakes who sleeps on a bell. One that is closed wakes nobody, and need not.
+// ring signals an eventfd, which wakes the side that waits on it. A closed one is ignored.
 func ring(f *os.File) { _, _ = f.Write(one) }
 
 // sleep waits for a bell.

@@ -172,7 +172,7 @@ func Decode(data []byte, dev *rl.Device) (m edge.Message, err error) {
 	return m, d.err
 }
 
-// value is one that nobody has asked for yet.
+// value is an encoded value that has not been decoded yet.
 type value struct {
 	d    decoder
 	mark uint32

@@ -88,7 +88,7 @@ func (s *Server) Run() {
 	s.t.Fatalf("the server does not answer: %s", s.said.String())
 }
 
-// Kill ends the server at once, whatever it is at.
+// Kill ends the server at once, in the middle of requests.
 func (s *Server) Kill() {
 	if s.process == nil {
 		return

@@ -91,7 +91,7 @@ func Whole(t *testing.T, s store.Store) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.Put(ctx, "x", strings.NewReader("new"), 3); err == nil {
-		t.Errorf("it was put though nobody wants it")
+		t.Errorf("an object was stored although its context had ended")
 	}
 	if got := string(Get(t, s, "x")); got != "old" {
 		t.Errorf("%q is there", got)
