@@ -76,7 +76,7 @@ func (f *chaosFlags) check() error {
 		n    int
 	}{{"faults", f.Faults}, {"processes", f.Workers}, {"per-run", f.PerRun}} {
 		if x.n < 1 {
-			errs = append(errs, fmt.Errorf("--%s: %d is too few", x.flag, x.n))
+			errs = append(errs, fmt.Errorf("--%s: %d: give at least 1", x.flag, x.n))
 		}
 	}
 	if f.Record = f.record << 20; f.record < 1 {

@@ -11,7 +11,7 @@ func TestChaosUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ args, want string }{
 		{"chaos --faults 0 --processes 0", "2 things are wrong"},
-		{"chaos --per-run 0", "--per-run: 0 is too few"},
+		{"chaos --per-run 0", "--per-run: 0: give at least 1"},
 		{"chaos --seconds 0", "--seconds: 0 is too short"},
 		{"chaos --patience 0s", "--patience: 0s is too short"},
 		{"chaos --record 0", "--record: 0 is too little"},

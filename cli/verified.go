@@ -208,7 +208,7 @@ func verifiedBefore(key string) bool {
 // place, and its content does not matter.
 func remember(key, name, policy string) error {
 	if key == "" {
-		return errors.New("its form is not known")
+		return errors.New("the package's programs have no known version")
 	}
 	dir, err := verifiedFolder()
 	if err != nil {

@@ -137,7 +137,7 @@ func (l *lowering) regionStep(c *cluster) (*regionStep, string, error) {
 	}
 	l.prog.scratch = max(l.prog.scratch, b.used)
 	if len(b.r.operands) > maxOperands {
-		return nil, "", fmt.Errorf("a region of %d operands", len(b.r.operands))
+		return nil, "", fmt.Errorf("a region has too many operands (%d)", len(b.r.operands))
 	}
 	s, err := b.ends()
 	return s, b.describe(), err

@@ -15,7 +15,7 @@ func (g Grouping) Check(graph *fdg.Graph) error {
 	in := map[string]string{}
 	for i, x := range g.Groups {
 		if x.Name == "" || slices.ContainsFunc(g.Groups[:i], func(y Group) bool { return y.Name == x.Name }) {
-			errs = append(errs, fmt.Errorf("grouping %s: the name %q of group %d is empty or another's", g.Name, x.Name, i))
+			errs = append(errs, fmt.Errorf("grouping %s: the name %q of group %d is empty or taken", g.Name, x.Name, i))
 		}
 		if len(x.Fragments) == 0 {
 			errs = append(errs, fmt.Errorf("grouping %s: group %s has no fragment", g.Name, x.Name))
@@ -55,7 +55,7 @@ func (p *Plan) Check(on Problem) error {
 	}
 	for i, r := range p.Replicas {
 		if p.Group(r.Group) == nil && len(p.Groups) > 0 {
-			errs = append(errs, fmt.Errorf("replica %d is of group %q, which there is not", i, r.Group))
+			errs = append(errs, fmt.Errorf("replica %d is of group %q, which does not exist", i, r.Group))
 		}
 		if r.Worker < 0 || r.Worker >= len(on.Cluster.Workers) {
 			errs = append(errs, fmt.Errorf("replica %d of %s is on worker %d: the cluster has %d", r.Rank, r.Group, r.Worker, len(on.Cluster.Workers)))

@@ -45,11 +45,11 @@ func (c Cluster) Check() error {
 	names := map[string]bool{}
 	for i, w := range c.Workers {
 		if w.Name == "" || names[w.Name] {
-			errs = append(errs, fmt.Errorf("worker %d: its name %q is empty or another's", i, w.Name))
+			errs = append(errs, fmt.Errorf("worker %d: the name %q is empty or taken", i, w.Name))
 		}
 		names[w.Name] = true
 		if w.Cores < 1 || w.Memory < 0 {
-			errs = append(errs, fmt.Errorf("worker %s: %d cores and %d bytes of memory", w.Name, w.Cores, w.Memory))
+			errs = append(errs, fmt.Errorf("worker %s has %d cores and %d bytes of memory: it needs at least one core", w.Name, w.Cores, w.Memory))
 		}
 		if len(w.Devices) == 0 || slices.Contains(w.Devices, "") {
 			errs = append(errs, fmt.Errorf("worker %s has no device: name one, cpu for instance", w.Name))

@@ -39,7 +39,7 @@ type Reservoir[E any] struct {
 //weft:makes name=1
 func NewReservoir[E any](s *rl.Scope, name string, capacity int) *Reservoir[E] {
 	if capacity < 1 {
-		rl.Failf("reservoir %q: a capacity of %d rows", name, capacity)
+		rl.Failf("reservoir %q: capacity %d: it must be at least 1 row", name, capacity)
 	}
 	r := &Reservoir[E]{columns: columns[E]{scope: s}, capacity: capacity, key: s.Key("reservoir").Use(name)}
 	s.Register(name, r)

@@ -13,7 +13,7 @@ import (
 // sample does what Sample does.
 func (t tracedTable[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	if !t.on.Done.Ok() {
-		rl.Failf("a table is sampled that nothing was inserted into")
+		rl.Failf("the table is sampled before anything is inserted: insert first")
 	}
 	_, held := t.held()
 	t.l.Check(rl.Wrap(graph.GreaterThan(held, graph.ZerosLike(held))), "a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")

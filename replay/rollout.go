@@ -75,7 +75,7 @@ func (r *Rollout[E]) taken() E {
 		n, leaves = r.in.stream.Take()
 	}
 	if n == 0 {
-		rl.Failf("a rollout is drained that nothing was inserted into")
+		rl.Failf("the rollout is drained before anything is inserted: insert first")
 	}
 	for i, t := range leaves {
 		if t.Ok() {
@@ -98,7 +98,7 @@ func (r *Rollout[E]) Drain() E {
 		return r.taken()
 	}
 	if len(r.steps) == 0 {
-		rl.Failf("a rollout is drained that nothing was inserted into")
+		rl.Failf("the rollout is drained before anything is inserted: insert first")
 	}
 	o := r.scope.Observed()
 	e := r.drained()
@@ -194,7 +194,7 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	each := rows / max(1, envs)
 	rows = own.Of * each // of all replicas
 	if m < 0 || m >= n || n > rows {
-		rl.Failf("minibatch %d of %d from %d rows", m, n, rows)
+		rl.Failf("minibatch %d of %d cannot be taken from %d rows: there are fewer rows than minibatches, or no such minibatch", m, n, rows)
 	}
 	order := rl.NewPermutation(k, rows)
 	lo, hi := m*rows/n, (m+1)*rows/n

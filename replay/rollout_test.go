@@ -57,7 +57,7 @@ func TestDrain(t *testing.T) {
 func TestDrainErrors(t *testing.T) {
 	s := scope(t)
 	r := replay.NewRollout[step](s, "rollout")
-	fails(t, func() { r.Drain() }, "a rollout is drained that nothing was inserted into")
+	fails(t, func() { r.Drain() }, "the rollout is drained before anything is inserted")
 	appears := stepAt(s, 1)
 	appears.Memory = iota32(s, 0, 2)
 	vanishes := stepAt(s, 1)
@@ -88,6 +88,6 @@ func TestRolloutSave(t *testing.T) {
 	if err := s.Load(st); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, func() { r.Drain() }, "nothing was inserted") // a run continued has it empty
+	fails(t, func() { r.Drain() }, "before anything is inserted") // a run continued has it empty
 	fails(t, func() { replay.NewRollout[step](s, "rollout") }, `two components are called "rollout"`)
 }

@@ -67,7 +67,7 @@ func NewSequences[E any](s *rl.Scope, name string, capacity int, how SequenceOpt
 	}
 	switch {
 	case capacity < 1:
-		rl.Failf("sequences %q: a capacity of %d steps", name, capacity)
+		rl.Failf("sequences %q: capacity %d: it must be at least 1 step", name, capacity)
 	case how.Length < 1 || how.BurnIn < 0:
 		rl.Failf("sequences %q: Length must be at least 1 and BurnIn at least 0, got %+v", name, how)
 	case how.BurnIn >= how.Length:
@@ -463,7 +463,7 @@ func (t tracedSequences[E]) enter(age, done *graph.Node) {
 // sample does what Sample does.
 func (t tracedSequences[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	if !t.q.cut.Held.Ok() {
-		rl.Failf("sequences are sampled that nothing was inserted into")
+		rl.Failf("the sequences are sampled before anything is inserted: insert first")
 	}
 	held := t.q.cut.Held.Node()
 	t.l.Check(rl.Wrap(graph.GreaterThan(held, graph.ZerosLike(held))), "sequences are sampled before one is complete: ask whether they are Ready, or begin to learn later")

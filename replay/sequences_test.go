@@ -361,7 +361,7 @@ func TestSequencesErrors(t *testing.T) {
 		f    func()
 		part string
 	}{
-		{func() { table(0, three) }, "capacity of 0 steps"},
+		{func() { table(0, three) }, "capacity 0: it must be at least 1 step"},
 		{func() { table(9, replay.SequenceOptions{}) }, "Length must be at least 1"},
 		{func() { table(9, replay.SequenceOptions{Length: 2, BurnIn: 2}) }, "leaves nothing of 2 steps"},
 		{func() { table(9, replay.SequenceOptions{Length: 4, BurnIn: 2, Stride: 3}) }, "a stride of 3 leaves steps out: it may be 1 to 2"},
@@ -370,8 +370,8 @@ func TestSequencesErrors(t *testing.T) {
 		{func() { table(5, three).Insert(lived{}, flag) }, "cannot hold 3 steps of 2 environments"},
 		{func() { table(9, three).Prioritise(rl.Tensor{}, rl.Tensor{}) }, "drawn uniformly"},
 		{func() { h.table.Insert(lived{}, flag) }, "other tensors"},
-		{func() { h.table.Prioritise(rl.FromFlat(s, []int64{2}, 1), iota32(s, 1, 1)) }, "row 2 is none of a sample"},
-		{func() { h.table.Prioritise(rl.FromFlat(s, []int64{3}, 1), iota32(s, 1, 1)) }, "row 3 is none of a sample"},
+		{func() { h.table.Prioritise(rl.FromFlat(s, []int64{2}, 1), iota32(s, 1, 1)) }, "row 2 was never sampled"},
+		{func() { h.table.Prioritise(rl.FromFlat(s, []int64{3}, 1), iota32(s, 1, 1)) }, "row 3 was never sampled"},
 		{func() { h.table.Prioritise(rl.FromFlat(s, []int64{1}, 1), iota32(s, 0, 1)) }, "priority 0"},
 	} {
 		fails(t, c.f, c.part)

@@ -130,8 +130,8 @@ func TestTableErrors(t *testing.T) {
 		f    func()
 		part string
 	}{
-		{func() { table(0, replay.Options{}) }, "capacity of 0 rows"},
-		{func() { table(9, replay.Options{NStep: -1}) }, "negative options"},
+		{func() { table(0, replay.Options{}) }, "capacity 0: it must be at least 1 row"},
+		{func() { table(9, replay.Options{NStep: -1}) }, "none may be negative"},
 		{func() { table(9, replay.Options{NStep: 2, Sequence: 2}) }, "not both"},
 		{func() { replay.NewTable[untagged](s, "u", 9, replay.Options{NStep: 2}) }, `the tag replay:"sum"`},
 		{func() { replay.NewTable[mistagged](s, "m", 9, replay.Options{NStep: 2}) }, `replay:"total"`},
@@ -141,7 +141,7 @@ func TestTableErrors(t *testing.T) {
 		{func() { h.table.Insert(transition{}, flag(2)) }, "other tensors"},
 		{func() { h.table.Prioritise(rl.Tensor{}, rl.Tensor{}) }, "draws uniformly"},
 		{func() { p.table.Prioritise(rl.FromFlat(s, []int64{0}, 1), iota32(s, 0, 1)) }, "priority 0 in row 0"},
-		{func() { p.table.Prioritise(rl.FromFlat(s, []int64{2}, 1), iota32(s, 1, 1)) }, "row 2 is none of a sample"},
+		{func() { p.table.Prioritise(rl.FromFlat(s, []int64{2}, 1), iota32(s, 1, 1)) }, "row 2 was never sampled"},
 		{func() { p.table.Prioritise(rl.FromFlat(s, []int64{0, 1}, 2), iota32(s, 1, 1)) }, "1 priorities for 2 rows"},
 	} {
 		fails(t, c.f, c.part)

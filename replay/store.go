@@ -83,11 +83,11 @@ func (t *store[E]) rowIn(slot int) int64 {
 // part of the environments at a time; nil if they can.
 func (t *store[E]) parts(span int, parts []rl.Span) error {
 	if span > 1 {
-		return fmt.Errorf("a sample has %d steps of an environment", span)
+		return fmt.Errorf("samples have %d steps of an environment, which cannot come from shards of the environments: use samples of 1 step, or a policy with one collector", span)
 	}
 	for _, p := range parts {
 		if p.Len() != parts[0].Len() {
-			return fmt.Errorf("some replicas have %d environments and some %d", parts[0].Len(), p.Len())
+			return fmt.Errorf("replicas have %d and %d environments: use a number of environments that the replicas divide evenly", parts[0].Len(), p.Len())
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (t *store[E]) prioritise(index, priority rl.Tensor) {
 			rl.Failf("priority %v in row %d: priorities are positive numbers", p[i], i)
 		case r < t.oldest(): // overwritten
 		case r >= t.count.Int64() || t.priority.of(t.slot(r)) == 0:
-			rl.Failf("row %d is none of a sample: %d rows were inserted", r, t.count.Int64())
+			rl.Failf("row %d was never sampled: %d rows were inserted", r, t.count.Int64())
 		default:
 			t.priority.set(t.slot(r), p[i])
 		}

@@ -62,9 +62,9 @@ func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table
 	t := &Table[E]{Options: how, name: name, store: store[E]{columns: columns[E]{scope: s}, capacity: capacity, top: 1}}
 	switch {
 	case capacity < 1:
-		rl.Failf("table %q: a capacity of %d rows", name, capacity)
+		rl.Failf("table %q: capacity %d: it must be at least 1 row", name, capacity)
 	case how.NStep < 0 || how.Sequence < 0 || how.Ratio < 0:
-		rl.Failf("table %q: negative options %+v", name, how)
+		rl.Failf("table %q: options %+v: none may be negative", name, how)
 	case how.NStep > 1 && how.Sequence > 0:
 		rl.Failf("table %q: rows are of several steps, or samples are sequences, not both: the estimators of package rl make returns of sequences", name)
 	case how.NStep > 1 && !slices.Contains(rolesOf[E](rl.LeafNames(t.like), tableTags), ofAll):

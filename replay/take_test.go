@@ -100,9 +100,9 @@ func TestTakeErrors(t *testing.T) {
 		fails(t, func() { replay.Take(bad, k, x.by, 0, 2) }, x.want)
 	}
 	fails(t, func() { replay.Take(iota32(s, 0, 4), k, replay.ByStep, 0, 2) }, "the batch has shape (Float32)[4]")
-	fails(t, func() { replay.Take(b, k, replay.ByStep, 2, 2) }, "minibatch 2 of 2 from 24 rows")
+	fails(t, func() { replay.Take(b, k, replay.ByStep, 2, 2) }, "minibatch 2 of 2 cannot be taken from 24 rows")
 	fails(t, func() { replay.Take(b, k, replay.ByStep, -1, 2) }, "minibatch -1 of 2")
-	fails(t, func() { replay.Take(b, k, replay.ByEnv, 0, 5) }, "minibatch 0 of 5 from 4 rows")
+	fails(t, func() { replay.Take(b, k, replay.ByEnv, 0, 5) }, "minibatch 0 of 5 cannot be taken from 4 rows")
 	fails(t, func() { replay.Take(batch{Scale: b.Scale}, k, replay.ByEnv, 0, 1) }, "replay_test.batch has no tensor")
 }
 

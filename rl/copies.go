@@ -148,7 +148,7 @@ func (l *later) get(shape shapes.Shape) any {
 		l.flat, l.of = flat, nil
 	})
 	if l.flat == nil {
-		failf("rows that are read again after they could not be")
+		failf("rows are read again after reading them failed")
 	}
 	return l.flat
 }

@@ -148,7 +148,7 @@ func (e *Episodes) Save(s *State) {
 func (e *Episodes) Load(s *State) error {
 	returns, lengths := GetRowSlice[float64](s, "returns"), GetRowSlice[int64](s, "lengths")
 	if s.Err() == nil && len(lengths) != len(returns) {
-		return fmt.Errorf("episodes under way have %d returns and %d lengths", len(returns), len(lengths))
+		return fmt.Errorf("state of episodes: %d returns and %d lengths, want equally many", len(returns), len(lengths))
 	}
 	count := GetSliceN[int64](s, "count", 1)
 	ret := GetSlice[float64](s, "window/returns")

@@ -55,7 +55,7 @@ func LeafNames[T any](v T) []string {
 func Rebuild[T any](like T, leaves []Tensor) T {
 	rest, ok := mustCodec[T]().Write(borrowed(unsafe.Pointer(&like)), leaves)
 	if !ok {
-		failf("too few tensors to rebuild a struct from")
+		failf("fewer tensors than the struct has fields")
 	}
 	if len(rest) != 0 {
 		failf("%d tensors too many for %T", len(rest), like)

@@ -35,7 +35,7 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 	mustCodec[I]()
 	mustCodec[A]()
 	if len(wrt) == 0 {
-		failf("loss %q is a loss of no parameters", name)
+		failf("loss %q: no parameters are given: name those to train", name)
 	}
 	s.own(wrt)
 	return &Loss[I, A]{name: name, number: s.declare(), scope: s, build: f, wrt: wrt}

@@ -181,7 +181,7 @@ func TestLossRefuses(t *testing.T) {
 	s := scope(t)
 	p := params(s, "net", 2, 1)
 	build := func(*rl.Ctx, rl.Tensor) (a, b, c rl.Tensor) { return }
-	fails(t, func() { rl.NewLoss(s, "l", build) }, `loss "l" is a loss of no parameters`)
+	fails(t, func() { rl.NewLoss(s, "l", build) }, `loss "l": no parameters are given`)
 	fails(t, func() { rl.NewLoss(seeded(t, 2), "l", build, p) }, `parameters "net" belong to another scope`)
 	l := regression(s, p)
 	f := rl.NewFunc(s, "f", func(_ *rl.Ctx, in fit) rl.Tensor { l.Grad(rl.Key{}, in); return in.X })

@@ -336,7 +336,7 @@ type Moved struct {
 // Stepped tells the host of a step.
 func (l *Lowering) Stepped(m Moved) {
 	if l.moved.Episodes != nil && l.moved.Episodes != m.Episodes {
-		failf("two batches of environments in one device program")
+		failf("a device program can step one batch of environments, not two")
 	}
 	l.moved = m
 	l.steps += m.Envs * l.times

@@ -30,7 +30,7 @@ func TestSlots(t *testing.T) {
 	says(t, m.Load(rl.NewState(s)), `state "0" is missing`)
 	equal(t, "after a failed load", rl.Floats(m.Get().X), []float64{1, 2})
 	for _, v := range []pair{{}, {X: zero.X, Y: zero.X}, {X: floats(s, []float64{1}, 1)}} {
-		fails(t, func() { m.Set(v) }, "memory_test.go:", "slots of [value (Float32)[2] absent] are set to")
+		fails(t, func() { m.Set(v) }, "memory_test.go:", "slots hold [value (Float32)[2] absent] and are set to")
 	}
 }
 

@@ -182,7 +182,7 @@ func Stack(steps []Tensor) Tensor {
 func Column(x Tensor, j int) Tensor {
 	dims := x.Shape().Dimensions
 	if len(dims) < 2 || j < 0 || j >= dims[1] {
-		failf("column %d: %s has none", j, x.Shape())
+		failf("column %d: a tensor of shape %s has no such column", j, x.Shape())
 	}
 	if x.node != nil {
 		return Wrap(graph.Squeeze(graph.SliceAxis(x.node, 1, graph.AxisElem(j)), 1))

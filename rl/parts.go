@@ -95,7 +95,7 @@ func (system) GradsOf(g Grads) []string {
 // parameters' paths. They cannot be applied afterwards.
 func (system) HandGrads(g Grads) (weight Tensor, sums []Tensor) {
 	if g.spent == nil || *g.spent {
-		failf("gradients are handed on that do not exist any more")
+		failf("gradients are sent after they were applied or sent")
 	}
 	*g.spent = true
 	return g.weight, g.sums
@@ -120,7 +120,7 @@ func (system) AddGrads(s *Scope, of []string, weights []Tensor, sums [][]Tensor)
 			parts := make([]Tensor, len(sums))
 			for r := range sums {
 				if len(sums[r]) <= j || !sums[r][j].Shape().Equal(c.value.Shape()) {
-					failf("gradients of %s/%s arrived that do not fit it", name, c.path)
+					failf("received gradients of %s/%s do not have its shape", name, c.path)
 				}
 				parts[r] = sums[r][j]
 			}
@@ -196,7 +196,7 @@ func (s *Stats) set(values []Tensor) {
 
 func fit(have, values []Tensor) error {
 	if !slices.EqualFunc(have, values, func(a, b Tensor) bool { return a.Shape().Equal(b.Shape()) }) {
-		return fmt.Errorf("a copy of another structure arrived: %v instead of %v", values, have)
+		return fmt.Errorf("a copy arrived with tensors %v, want %v", values, have)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func NewPermutation(k Key, n int) *Permutation {
 // At returns where position j of the order points, for j from 0 to n-1.
 func (p *Permutation) At(j int) int {
 	if j < 0 || j >= p.n {
-		failf("position %d in an order of %d things", j, p.n)
+		failf("position %d is outside an order of %d elements", j, p.n)
 	}
 	return p.order.At(j)
 }
@@ -38,7 +38,7 @@ func (p *Permutation) At(j int) int {
 // faster.
 func (p *Permutation) Fill(out []int, from int) {
 	if from < 0 || from+len(out) > p.n {
-		failf("positions %d to %d in an order of %d things", from, from+len(out), p.n)
+		failf("positions %d to %d are outside an order of %d elements", from, from+len(out), p.n)
 	}
 	p.order.Fill(out, from)
 }

@@ -37,8 +37,8 @@ func TestPermutationFill(t *testing.T) {
 				}
 			}
 		}
-		fails(t, func() { p.Fill(make([]int, 2), n-1) }, "in an order of")
-		fails(t, func() { p.Fill(nil, -1) }, "in an order of")
+		fails(t, func() { p.Fill(make([]int, 2), n-1) }, "outside an order of")
+		fails(t, func() { p.Fill(nil, -1) }, "outside an order of")
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *program) bind(c *Ctx) error {
 		}
 		mine, ok := c.scope.vars[v.Path()]
 		if !ok {
-			return fmt.Errorf("it makes parameter %s, which NewParams' function did not", v.Path())
+			return fmt.Errorf("parameter %q is created outside NewParams: create it in the function given to NewParams", v.Path())
 		}
 		p.vars = append(p.vars, mine)
 		p.varAt = append(p.varAt, int(v.NodeValue(c.graph).GetParameterHandle()))

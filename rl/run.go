@@ -294,7 +294,7 @@ func (r *Run) Log(name string, x Tensor) {
 		return
 	}
 	if x.val == nil {
-		failf("log %q: a tensor that is %s", name, x.describe())
+		failf("log %q: the tensor is %s", name, x.describe())
 	}
 	o := r.scope.Observed()
 	root := r.root()

@@ -38,7 +38,7 @@ func (m *Slots[V]) Get() V { return m.v }
 func (m *Slots[V]) Set(v V) {
 	like := func(a, b Tensor) bool { return a.Ok() == b.Ok() && (!a.Ok() || a.Shape().Equal(b.Shape())) }
 	if old, next := Leaves(m.v), Leaves(v); !slices.EqualFunc(old, next, like) {
-		failf("slots of %v are set to %v", old, next)
+		failf("slots hold %v and are set to %v: shapes must stay the same", old, next)
 	}
 	m.v = v
 	if o := m.scope.Observed(); o != nil {

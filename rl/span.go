@@ -112,7 +112,7 @@ func (s *span) form(r *Run, vars []Carried, body func()) *spanProgram {
 		}
 	}
 	if len(s.forms) == formsMost {
-		s.why = errors.New("its inputs have other shapes each time")
+		s.why = errors.New("its inputs change their shapes too often")
 		return nil
 	}
 	p := &spanProgram{run: r, scope: r.scope, vars: vars, body: body}
@@ -321,7 +321,7 @@ func (p *spanProgram) told() (out []Tensor) {
 	p.left = nil
 	for _, s := range l.takeStreams() {
 		if s.of.land == nil {
-			failf("a stream is filled and not emptied")
+			failf("a rollout is inserted into and not drained in the same statements")
 		}
 		p.left = append(p.left, remainder{s.of.land, s.Items, len(s.Leaves)})
 		out = append(out, wrapped(s.Leaves)...)

@@ -112,7 +112,7 @@ func (j *joined) read(row []byte, frames [][]byte, r int64) error {
 	for i, frame := range frames {
 		at := int(int32(binary.NativeEndian.Uint32(index[4*i:])))
 		if at < 0 || at/j.Each >= len(j.of) {
-			return fmt.Errorf("frame %d is in none of %d arrays", at, len(j.of))
+			return fmt.Errorf("frame %d is missing from the %d arrays of frames", at, len(j.of))
 		}
 		if _, err := j.of[at/j.Each].ReadAt(frame, int64(at%j.Each*j.size)); err != nil && err != io.EOF {
 			return err

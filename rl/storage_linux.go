@@ -36,7 +36,7 @@ func allocate(file *os.File, size int64) error {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EOPNOTSUPP), errors.Is(err, syscall.ENOSYS):
-			return fmt.Errorf("its file system cannot set space aside (%w)", err)
+			return fmt.Errorf("the file system cannot reserve space (%w): choose another folder for replays", err)
 		}
 		return err
 	}

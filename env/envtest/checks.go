@@ -49,7 +49,7 @@ func checkSpec(k *kit) error {
 		return fmt.Errorf("entry %q makes environments called %q", k.entry.ID, spec.ID)
 	}
 	if spec.Envs != k.envs || spec.First != 0 || spec.Rows != k.envs {
-		return fmt.Errorf("%d environments were asked for, its spec has %d, of which %d from %d", k.envs, spec.Envs, spec.Rows, spec.First)
+		return fmt.Errorf("opened %d environments: the spec says Envs %d, Rows %d, First %d", k.envs, spec.Envs, spec.Rows, spec.First)
 	}
 	if k.entry.Doc == "" {
 		return errors.New("its entry has no line of documentation")

@@ -145,7 +145,7 @@ func TestFinds(t *testing.T) {
 		{"changing spec", "spec", "its spec changed", twist{
 			spec: func(b *twisted, s *env.Spec) { s.Limit += b.taken },
 		}},
-		{"rows", "spec", "50 environments were asked for, its spec has 51", twist{
+		{"rows", "spec", "opened 50 environments: the spec says Envs 51", twist{
 			spec: func(_ *twisted, s *env.Spec) { s.Envs++ },
 		}},
 		{"range", "steps", "outside Box", twist{

@@ -185,7 +185,7 @@ func (t *trial) judge(f Fault, m mark, r core.Run, took time.Duration) Injected 
 func (t *trial) replaced(ctx context.Context, f Fault, m mark) (*float64, error) {
 	r, took, err := t.awaitThat(ctx, m, m.replaced)
 	if err != nil {
-		return nil, fmt.Errorf("nobody takes its part over: %w", err)
+		return nil, fmt.Errorf("no worker takes over its part: %w", err)
 	}
 	if text := m.needless(r); text != "" && f.Kind != KillBoth {
 		t.bad(fmt.Errorf("%s: the run could have gone on: %s", f, text))

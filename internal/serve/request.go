@@ -133,7 +133,7 @@ func strict(text []byte, to any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(to)
 	if err == nil && d.More() {
-		err = errors.New("there is more behind it")
+		err = errors.New("there is text behind the JSON object")
 	}
 	if err != nil {
 		return fmt.Errorf("the request is not of the form {\"obs\": [...]}: %s", strings.TrimPrefix(err.Error(), "json: "))

@@ -407,7 +407,7 @@ func (in *inbox) place(f *frame) ([]byte, error) {
 		in.first, in.body, in.have = *f, wire.Memory(int(f.total)), 0
 	}
 	if left := len(in.body) - in.have; f.size > left || f.size < min(left, mostBody) {
-		return nil, errors.New("a message has not the length that it said")
+		return nil, errors.New("a message has another length than its header says")
 	}
 	in.have += f.size
 	return in.body[in.have-f.size : in.have], nil

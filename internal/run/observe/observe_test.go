@@ -83,7 +83,7 @@ func TestIdle(t *testing.T) {
 		want, state string
 	}{
 		"coordinator": {observe.Coordinator(&coordinator.Probe{}), "weft_coordinator_leader 0", "it has just started"},
-		"worker":      {observe.Worker(&worker.Probe{}), "weft_worker_joined 0", "it has not joined a coordinator"},
+		"worker":      {observe.Worker(&worker.Probe{}), "weft_worker_joined 0", "the worker has not joined a coordinator"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			get := serve(t, c.process)

@@ -75,7 +75,7 @@ func fill(ctx context.Context, path string, r io.Reader, size int64) error {
 	}
 	n, err := io.Copy(file, stopping{ctx, r})
 	if err == nil && n != size {
-		err = fmt.Errorf("%d bytes instead of %d", n, size)
+		err = fmt.Errorf("%d bytes were given instead of %d", n, size)
 	}
 	if err == nil {
 		err = file.Sync()

@@ -8,7 +8,7 @@ import (
 )
 
 // errLeft is the cause of the end of a worker that was to leave.
-var errLeft = errors.New("it was to leave")
+var errLeft = errors.New("the worker was told to leave")
 
 // await has the worker leave when that is asked for, until ctx is done.
 func (w *worker) await(ctx context.Context) {

@@ -53,9 +53,9 @@ func (p *Probe) Figures() (f Figures) {
 func (p *Probe) Ready() error {
 	switch f := p.Figures(); {
 	case !f.Joined:
-		return errors.New("it has not joined a coordinator")
+		return errors.New("the worker has not joined a coordinator")
 	case f.Leaving:
-		return errors.New("it is to leave")
+		return errors.New("the worker is leaving")
 	}
 	return nil
 }

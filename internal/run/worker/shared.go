@@ -33,7 +33,7 @@ func (w *worker) look(ctx context.Context, link protocol.Link, mark string) erro
 
 func (w *worker) found(ctx context.Context, mark string) (string, error) {
 	if w.Shared == nil {
-		return "", errors.New("it has no store")
+		return "", errors.New("the worker has no store")
 	}
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()

@@ -207,7 +207,7 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 	if !joined() {
 		w.abort(p, unheard) // it is about to be, or was
 		if hello.Doing != nil {
-			return errors.New("it said that it is at a part that it has given up meanwhile") // and says otherwise when it comes again
+			return errors.New("the worker joined with a part that it has given up meanwhile") // and says otherwise when it comes again
 		}
 	}
 	w.Log.Info("it has joined")

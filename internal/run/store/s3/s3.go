@@ -71,7 +71,7 @@ func (b *bucket) Put(ctx context.Context, name string, r io.Reader, size int64) 
 			return b.named(name, err)
 		}
 		if n, _ := r.Read(make([]byte, 1)); n > 0 {
-			return b.named(name, fmt.Errorf("more bytes than %d", size))
+			return b.named(name, fmt.Errorf("the object has more than the announced %d bytes", size))
 		}
 		r = bytes.NewReader(body)
 	}
