@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	howMany = flag.Int("loops", 80, "loops that TestMetamorphic writes, from -seed on")
+	howMany = flag.Int("loops", 40, "loops that TestMetamorphic writes, from -seed on")
 	only    = flag.Uint64("loop", 0, "the one loop that TestMetamorphic writes, by the number that it printed")
 )
 
