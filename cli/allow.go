@@ -15,7 +15,7 @@ func (a *allowed) flags(cmd *cobra.Command) {
 		"`path` of a program, or of a folder, that submitted runs may name, as with --python; may be repeated; by default they name none of this machine")
 }
 
-// folders returns them as full paths.
+// folders returns the allowed folders as full paths.
 func (a allowed) folders() (out []string, err error) {
 	for _, path := range a {
 		full, err := filepath.Abs(path)

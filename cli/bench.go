@@ -156,7 +156,7 @@ func recipe(r bench.Recipe) []string {
 	}
 }
 
-// trainPolicy returns the same under a policy, on CartPole or on an environment that
+// trainPolicy returns a function that trains under a policy, on CartPole or on an environment that
 // computes.
 func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.Way, after func()) error {
 	a, err := c.set.Algorithm("ppo")

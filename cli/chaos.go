@@ -100,7 +100,7 @@ func (f *chaosFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// names returns those of runs.
+// names returns the names of runs.
 func names(all []chaos.Run) (out []string) {
 	for _, r := range all {
 		out = append(out, r.Name)

@@ -72,7 +72,7 @@ func TestStrangerProcesses(t *testing.T) {
 	_ = cmd.Wait() // it was interrupted
 }
 
-// refuses sees that an address asks for a certificate.
+// refuses checks that an address asks for a certificate.
 func refuses(t *testing.T, at string) {
 	t.Helper()
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", at, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/internal/device"
 )
 
-// xla sees that there is a plugin to test with.
+// xla checks that there is a plugin to test with.
 func xla(t *testing.T) {
 	t.Helper()
 	if _, err := device.Open("xla:cpu"); err != nil {

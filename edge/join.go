@@ -117,7 +117,7 @@ func (l *Local) release(gone, by int) {
 	l.beyond.Released(gone)
 }
 
-// check sees that a message from away for here names replicas and an edge that
+// check checks that a message from away for here names replicas and an edge that
 // there are.
 func (l *Local) check(away, here, edge int) error {
 	n := len(l.boxes)

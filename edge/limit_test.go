@@ -144,7 +144,7 @@ func (l *limited) iterate() {
 	}()
 }
 
-// takes sees that an iteration takes from so many producers, without blocking.
+// takes checks that an iteration takes from so many producers, without blocking.
 func (l *limited) takes(want int) {
 	l.Helper()
 	l.iterate()

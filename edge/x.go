@@ -58,7 +58,7 @@ func (t *Topology) Replicas() int {
 	return n
 }
 
-// Number returns that of replica r of a group among all.
+// Number returns the number, among all replicas, of replica r of a group.
 func (t *Topology) Number(group, r int) int {
 	for _, g := range t.Groups[:group] {
 		r += len(g.Own)

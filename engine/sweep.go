@@ -50,8 +50,8 @@ type sweeper struct {
 	cost    int               // cost of the current sweep
 }
 
-// sweeps finds them among clusters in order, and returns the clusters in an order in which each
-// sweep is in one piece.
+// sweeps finds sweeps among clusters, and returns the clusters in an order in which those of a
+// sweep are next to each other.
 func (fu *fuser) sweeps(order []*cluster, s settings) []*cluster {
 	rows := commonRows(order)
 	if rows < minSweepRows {

@@ -255,7 +255,7 @@ func spaceOf(s rl.Space, name string) rl.Space {
 	return nil
 }
 
-// rewards returns those of each environment, summed over its agents.
+// rewards returns the reward of each environment, summed over its agents.
 func (g *kindGuard) rewards(reward rl.Tensor) []float64 {
 	x := rl.Floats(reward)
 	n := g.spec.agents()

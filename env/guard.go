@@ -174,7 +174,7 @@ func (g *guard) SaveWeights(s *rl.State) {
 	}
 }
 
-// LoadWeights takes it over.
+// LoadWeights restores the saved statistics.
 func (g *guard) LoadWeights(s *rl.State) error {
 	if w, ok := Find[rl.Weighted](g.Groups); ok {
 		return w.LoadWeights(s)

@@ -90,7 +90,7 @@ func (g *graphGroups) SetLimit(n int) {
 	}
 }
 
-// Film returns that of a Renderer, where the dynamics are a Drawer.
+// Film implements Renderer for dynamics that are a Drawer.
 func (g *graphGroups) Film(i int, take func(image.Image)) (rate float64, err error) {
 	return g.film.begin(g.dyn, i, take)
 }
@@ -103,7 +103,7 @@ func (g *graphGroups) shoot(state rl.Tree) {
 	g.film.shoot(g.film.env, state.Map(func(t rl.Tensor) rl.Tensor { return rl.Gather(t, 1, []int{g.film.env}) }))
 }
 
-// Film returns that of a Renderer, where hosts are Drawers.
+// Film implements Renderer for hosts that are Drawers.
 func (h *hostBatch) Film(i int, take func(image.Image)) (rate float64, err error) {
 	return h.film.begin(h.envs[i], i, take)
 }

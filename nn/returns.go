@@ -113,7 +113,7 @@ func (r *Returns) Widen() { r.running = r.aside.Widen([]rl.Tensor{r.running})[0]
 // Save puts the environments' returns.
 func (r *Returns) Save(s *rl.State) { s.Put("running", r.running) }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (r *Returns) Load(s *rl.State) error {
 	running := s.GetLike("running", r.running)
 	if s.Err() == nil {

@@ -68,7 +68,7 @@ func (p *Plan) Check(on Problem) error {
 	return errors.Join(errs...)
 }
 
-// checkGroup sees that a group's replicas own every shard once, in order.
+// checkGroup checks that a group's replicas own every shard once, in order.
 func (p *Plan) checkGroup(g Group) (errs []error) {
 	replicas := p.Of(g.Name)
 	if len(replicas) == 0 {

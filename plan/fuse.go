@@ -15,7 +15,7 @@ const (
 	FuseGraphs   = "graphs"   // adjacent graph work of a program becomes one compiled graph
 )
 
-// Fusions are all of them.
+// Fusions lists all fusions.
 var Fusions = []string{FuseReplicas, FuseGroups, FuseGraphs}
 
 // CheckNoFuse finds names that are no fusions.

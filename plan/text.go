@@ -130,7 +130,7 @@ func (p *Plan) printEdges(w io.Writer) {
 	}
 }
 
-// number returns one with its thousands apart.
+// number returns n with its thousands set apart.
 func number(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -173,7 +173,7 @@ func withoutEnvironments(g *fdg.Graph, name string, groups []plan.Group) (plan.G
 	return by, by.Check(g)
 }
 
-// summable sees that every write to what replicas hold alike comes from a gradient,
+// summable checks that every write to what replicas hold alike comes from a gradient,
 // which can be summed, from weights, or from statistics of gathered rows.
 func summable(g *fdg.Graph) error {
 	var errs []error

@@ -289,7 +289,7 @@ func patience(g *fdg.Graph, out *plan.Plan) int {
 	return 1
 }
 
-// lowering sees that the loop can be one device program.
+// lowering checks that the loop can be one device program.
 func (p Policy) lowering(on plan.Problem) error {
 	f := on.Facts
 	switch {
@@ -312,7 +312,7 @@ func replicated(by plan.Grouping) fdg.Axis {
 	return fdg.None
 }
 
-// workers sees that the cluster has as many as are asked for.
+// workers checks that the cluster has as many as are asked for.
 func workers(on plan.Problem) error {
 	if n := len(on.Cluster.Workers); n > 0 && on.Deployment.Workers > n {
 		return fmt.Errorf("%d workers are asked for, but the cluster has %d: add %d, or ask for fewer with --workers", on.Deployment.Workers, n, on.Deployment.Workers-n)
@@ -320,7 +320,7 @@ func workers(on plan.Problem) error {
 	return nil
 }
 
-// capacity sees that there is something for every shard.
+// capacity checks that there is something for every shard.
 func capacity(shards int, over fdg.Axis, on plan.Problem) error {
 	f, most := on.Facts, parts(over, on.Facts)
 	switch {

@@ -122,7 +122,7 @@ func (r *Reservoir[E]) Ready(n int) bool { return len(r.number) >= n }
 func (r *Reservoir[E]) Sample(k rl.Key, n int) Sample[E] {
 	held := len(r.number)
 	if held == 0 {
-		rl.Failf("a reservoir is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
+		rl.Failf("the reservoir is sampled before it has a row: call Ready first, or begin to learn later")
 	}
 	r.slots, r.rows = slices.Grow(r.slots[:0], n)[:n], slices.Grow(r.rows[:0], n)[:n]
 	prob := make([]float32, n)

@@ -64,7 +64,7 @@ func (s *sums) leaves(n int) []float32 {
 	return out
 }
 
-// load takes them back.
+// load sets the priorities.
 func (s *sums) load(p []float32) {
 	for i, x := range p {
 		s.node[s.size+i] = float64(x)

@@ -217,7 +217,7 @@ func (t *Table[E]) Save(s *rl.State) {
 	t.save(s)
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (t *Table[E]) Load(s *rl.State) error {
 	counters := rl.GetSliceN[int64](s, "counters", 4)
 	if s.Err() != nil {

@@ -144,7 +144,7 @@ func (e *Episodes) Save(s *State) {
 	PutSlice(s, "window/numbers", num)
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (e *Episodes) Load(s *State) error {
 	returns, lengths := GetRowSlice[float64](s, "returns"), GetRowSlice[int64](s, "lengths")
 	if s.Err() == nil && len(lengths) != len(returns) {

@@ -111,7 +111,7 @@ func (s *Scope) Lowering() *Lowering {
 	return s.lower
 }
 
-// counting sees that counters are asked for where they are numbers.
+// counting checks that counters are asked for where they are numbers.
 func (r *Run) counting() *Run {
 	if r.lower != nil {
 		failf("a counter is read inside a device program, where only the host knows it: generated code asks through edge.HostFloat or edge.HostBool")

@@ -100,7 +100,7 @@ func (p *wholeLoop) parting(tables, counts int) *parting {
 	return out
 }
 
-// axes returns those along which the tensors of the state are cut.
+// axes returns, for each tensor of the state, the axis along which it is split.
 func (p *wholeLoop) axes() (out []int) {
 	envs := p.scope.Envs().Of
 	for i, c := range p.state {
@@ -115,7 +115,7 @@ func (p *wholeLoop) axes() (out []int) {
 	return out
 }
 
-// equal sees that every device has as many environments.
+// equal checks that every device has as many environments.
 func (p *wholeLoop) equal() error {
 	n, envs := p.scope.dev.parts, p.scope.Envs().Of
 	if n < 2 || envs%n == 0 {

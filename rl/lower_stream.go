@@ -123,7 +123,7 @@ func padded(list []given, logs []sides, arm int) (out []*graph.Node) {
 	return out
 }
 
-// unpadded returns the same behind the branch.
+// unpadded returns what the arms of a branch put, from the results of the branch.
 func unpadded(nodes []*graph.Node, logs []sides) (out []given) {
 	for _, s := range logs {
 		var b blocks.Block

@@ -221,7 +221,7 @@ func (o *Opt) Save(s *State) {
 	}
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (o *Opt) Load(s *State) error {
 	count := GetSliceN[int64](s, "count", 1)
 	slots := make([]Tensor, len(o.slots))

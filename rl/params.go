@@ -190,7 +190,7 @@ func (p *Params) Save(s *State) {
 	}
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (p *Params) Load(s *State) error {
 	values := make([]Tensor, len(p.cells))
 	for i, c := range p.cells {

@@ -94,10 +94,10 @@ type Counter struct {
 	more int64
 }
 
-// Set makes it n.
+// Set sets the counter to n.
 func (c *Counter) Set(n int64) { *c = Counter{n: n} }
 
-// put gives it a value inside a program.
+// put sets the counter inside a program.
 func (c *Counter) put(t Tensor) { c.in, c.from, c.more = t, t.node, 0 }
 
 // Add counts n more.

@@ -68,7 +68,7 @@ func TeamOf(a Agent) Team {
 	return Team{a}
 }
 
-// Memory returns that of the only member; a team of several has one for each.
+// Memory returns the memory of the only member; in a team of several each member has its own.
 func (t Team) Memory(n int) Tree { return t.only().Memory(n) }
 
 // Act returns what the only member does; one of several is asked itself.

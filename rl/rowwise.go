@@ -177,7 +177,8 @@ func (p *program) rowParams(leaves []Tensor, rows int) []int {
 	return out
 }
 
-// rowResults returns the same of the executable's outputs.
+// rowResults returns how many elements of its first axis each output has for a row; 0 if it has no
+// rows.
 func (p *program) rowResults(rows int) []int {
 	out := make([]int, len(p.like))
 	for i, s := range p.like {
@@ -214,7 +215,7 @@ func (f *Func[I, O]) split(in I, leaves []Tensor) []bool {
 	return only
 }
 
-// split returns that of a loss that is differentiated on a replica's part of a batch.
+// split returns the row trace of a loss that is differentiated on a replica's part of a batch.
 func (l *Loss[I, A]) split(in I, leaves []Tensor) []bool {
 	if l.scope.sharded() == nil {
 		return nil

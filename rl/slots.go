@@ -60,7 +60,7 @@ func (m *Slots[V]) Save(s *State) {
 	}
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (m *Slots[V]) Load(s *State) error {
 	leaves := Leaves(m.v)
 	for i, t := range leaves {

@@ -335,8 +335,8 @@ type remainder struct {
 	items, leaves int
 }
 
-// items returns those of a tensor [item, ...], which is read once; absent ones of one
-// that is absent.
+// items returns the items of a tensor [item, ...], which is read once. The items of an absent
+// tensor are absent.
 func (p *spanProgram) items(t Tensor, n int) []Tensor {
 	out := make([]Tensor, n)
 	if !t.Ok() {

@@ -144,7 +144,7 @@ func (s *Stats) Save(st *State) {
 	st.Put("m2", s.m2.value)
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (s *Stats) Load(st *State) error {
 	count := st.GetLike("count", s.count.value)
 	mean, m2 := st.GetLike("mean", s.mean.value), st.GetLike("m2", s.m2.value)

@@ -18,7 +18,7 @@ type together interface {
 // JoinLoops makes the loop that computes on d one of several.
 func (system) JoinLoops(d *Device, t together) { d.together = t }
 
-// meeting returns that of the loop that values belong to, or nil.
+// meeting returns the meeting of the loop that values belong to, or nil.
 func meeting(in []Tensor) together {
 	for _, t := range in {
 		if t.val != nil && t.val.dev != nil {

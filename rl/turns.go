@@ -21,7 +21,7 @@ type inParts struct {
 	got    [][]Tensor // results by part; nil before they were asked for
 }
 
-// inPart is one of them.
+// inPart is a tensor whose rows come part by part.
 type inPart struct {
 	of   *inParts
 	leaf int

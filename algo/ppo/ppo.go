@@ -140,7 +140,7 @@ func (a *Actor) Act(k rl.Key, in ActIn) ActOut { return a.act.Call(k, in) }
 // Value returns the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, in ActIn) rl.Tensor { return a.value.Rows(mask, rl.Key{}, in) }
 
-// Values returns those of all states.
+// Values returns the values of all states.
 func (a *Actor) Values(in ActIn) rl.Tensor { return a.value.Call(rl.Key{}, in) }
 
 // Learner improves the weights.

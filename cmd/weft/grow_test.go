@@ -114,7 +114,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// status sees that weft status shows something.
+// status checks that weft status shows something.
 func status(t *testing.T, c *cluster, want string) {
 	t.Helper()
 	p := start(t, c.dir, "status", "--cluster", c.at)

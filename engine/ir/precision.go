@@ -5,7 +5,7 @@ package ir
 type Precision int
 
 const (
-	// Exact takes them as they are.
+	// Exact takes operands as they are.
 	Exact Precision = iota
 	// TF32 may round them to TF32, which has float32's range and 10 bits behind the point, where a
 	// device is faster that way.

@@ -25,7 +25,7 @@ type Mesh struct {
 
 var _ compute.Backend = (*Mesh)(nil)
 
-// NewMesh makes one of the first n devices of a backend, which becomes the mesh's.
+// NewMesh makes a mesh of the first n devices of a backend, which the mesh then owns.
 func NewMesh(b *Backend, n int) (*Mesh, error) {
 	if have := b.NumDevices(); n < 1 || n > have {
 		return nil, fmt.Errorf("%d devices are asked for, and there are %d", n, have)

@@ -164,8 +164,8 @@ func complete(kind Kind, path string, roots []string) Plugin {
 var wanted = []string{"libcudart", "libnvJitLink", "libcublasLt", "libcublas", "libcusparse", "libcusolver", "libcufft",
 	"libcupti", "libnvrtc", "libcudnn", "libnccl", "libnvshmem_host"}
 
-// libraries returns those wanted. A folder of another version of CUDA than the plugin's (cu13
-// beside xla_cuda12) is not.
+// libraries returns the libraries that the plugin needs. A folder of another version of CUDA than
+// the plugin's (cu13 beside xla_cuda12) is not.
 func libraries(nvidia, folder string) (paths []string) {
 	files, _ := filepath.Glob(filepath.Join(nvidia, "*/lib/*.so*"))
 	for _, f := range files {

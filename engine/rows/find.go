@@ -96,7 +96,7 @@ func (f *finder) loop() *Loop {
 	return f.out
 }
 
-// agree sees that all states have as many rows.
+// agree checks that all states have as many rows.
 func (f *finder) agree(rows int) {
 	if f.rows == 0 {
 		f.rows = rows

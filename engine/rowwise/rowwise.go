@@ -79,7 +79,7 @@ type state struct {
 	why         *Crossing // reason why a value is mixed
 }
 
-// result sees that a result of inner elements a row is row by row along its first axis.
+// result checks that a result of inner elements a row is row by row along its first axis.
 func (c *checker) result(v *ir.Value, s state, inner int) error {
 	switch {
 	case s.kind == mixed:

@@ -35,7 +35,7 @@ func dot(w *writer, n *ir.Node) {
 		typesOf(in), typeOf(n.Outputs[0]))
 }
 
-// operands returns those of a product, rounded if that is how they are taken.
+// operands returns the operands of a product, rounded to the precision that is asked for.
 func (w *writer) operands(n *ir.Node) (out []*ir.Value) {
 	for _, v := range n.Inputs {
 		if w.options.Precision == ir.BF16 && v.DType() == dtypes.Float32 {

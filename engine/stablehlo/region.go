@@ -29,7 +29,7 @@ func (r *kernelRegion) inputs() (out []*ir.Value) {
 	return out
 }
 
-// regions returns those of a function, by the nodes whose place they take.
+// regions returns the regions of a function, by the nodes that they replace.
 func (w *writer) regions(f *ir.Func) map[*ir.Node]*kernelRegion {
 	if !w.options.Kernels {
 		return nil

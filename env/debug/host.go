@@ -42,7 +42,7 @@ func (h *host) Step(k rl.Key, action, obs env.Row) (reward float64, terminated, 
 // MarshalBinary returns the symbol shown.
 func (h *host) MarshalBinary() ([]byte, error) { return fmt.Append(nil, h.shown), nil }
 
-// UnmarshalBinary takes it back.
+// UnmarshalBinary restores the saved state.
 func (h *host) UnmarshalBinary(data []byte) error {
 	_, err := fmt.Sscan(string(data), &h.shown)
 	return err

@@ -135,7 +135,7 @@ func outside(space rl.Space, x rl.Tensor) (row, at int, v float64, bad bool) {
 	return row * one / size, (row*one + at) % size, v, bad
 }
 
-// worker returns the one that has a row.
+// worker returns the worker that has a row.
 func (b *batch) worker(row int) *worker {
 	for _, w := range b.workers {
 		if row < w.first+w.rows {

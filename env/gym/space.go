@@ -96,7 +96,7 @@ const (
 	maxValues  = 1 << 53 // most values of a number that JSON still tells apart
 )
 
-// check sees that a space is one that can be, before anything is counted by it.
+// check checks that a space is one that can be, before anything is counted by it.
 func (l leaf) check() error {
 	size := 1.
 	for _, n := range l.Dims {

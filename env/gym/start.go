@@ -116,7 +116,7 @@ func (b *batch) describe(d description) error {
 	return b.check()
 }
 
-// check sees that the rows of all environments can lie in shared memory. Sizes are
+// check checks that the rows of all environments can lie in shared memory. Sizes are
 // multiplied as floating-point numbers, which do not overflow.
 func (b *batch) check() error {
 	if len(b.specs) == 0 {

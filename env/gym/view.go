@@ -48,7 +48,7 @@ type kindViews struct {
 	reward, terminated, truncated view
 }
 
-// views are all of them.
+// views holds the views of all kinds of agents, and of the flag that an episode is over.
 type views struct {
 	kinds []kindViews
 	over  view

@@ -132,8 +132,8 @@ func (w *worker) start(s *spawner, python string, memory *os.File, show bool) er
 	return w.send(modules)
 }
 
-// environment returns that of workers: they are many, so each is to use one thread,
-// and the order of Python's sets must not depend on the process.
+// environment returns the environment variables of workers. There are many workers, so each is to
+// use one thread; the order of Python's sets must not depend on the process.
 func environment(own []string) []string {
 	out := []string{"PYTHONHASHSEED=0", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "PYGAME_HIDE_SUPPORT_PROMPT=1"}
 	return append(append(out, own...), "PYTHONUNBUFFERED=1")

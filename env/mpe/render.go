@@ -21,7 +21,7 @@ func (w world) picture(state rl.Tree, colour func(agent int) sketch.Colour) imag
 	return c.Paletted
 }
 
-// Rate returns that of time steps.
+// Rate returns the number of time steps a second.
 func (w world) Rate() float64 { return 1 / timestep }
 
 // Draw returns a picture of agents and landmarks.

@@ -204,5 +204,5 @@ func column(x *Node, numbers []float32) *Node {
 // part returns elements [first, last) of the second axis.
 func part(x *Node, first, last int) *Node { return SliceAxis(x, 1, AxisRange(first, last)) }
 
-// length returns that of vectors [..., 2].
+// length returns the length of vectors [..., 2].
 func length(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }

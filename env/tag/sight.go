@@ -18,7 +18,7 @@ type pairs struct {
 	mates    bool  // from and to are the same agents, who do not see themselves
 }
 
-// distance returns that of each pair, squared.
+// distance returns the squared distance of each pair.
 func (p pairs) distance() *Node {
 	n, m := p.from.agents(), p.to.agents()
 	dx := Sub(across(p.to.x, 1, n), across(p.from.x, 2, m))

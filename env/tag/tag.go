@@ -70,7 +70,7 @@ type Options struct {
 	EdgePenalty float64 `default:"0" range:"[0,)" doc:"penalty of an agent that hits a wall"`
 }
 
-// defaults returns those of the tags.
+// defaults returns the default settings of the tags.
 func defaults() any {
 	return &Options{
 		Taggers: 5, Runners: 100, Size: 20, Length: 500, Reach: .02, Leave: true,

@@ -211,7 +211,7 @@ func (l *layer) Save(s *rl.State) {
 	put(s.At("seen"), l.now.Obs)
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (l *layer) Load(s *rl.State) error {
 	l.Obs() // their structure is known then
 	if err := l.Groups.Load(s.At("inner")); err != nil {

@@ -208,7 +208,7 @@ func (r *recorder) Save(s *rl.State) {
 	}
 }
 
-// Load takes them back, and cuts off what was written later.
+// Load restores what Save saved, and cuts off what was written later.
 func (r *recorder) Load(s *rl.State) error {
 	if err := r.Groups.Load(s.At("inner")); err != nil {
 		return err

@@ -150,7 +150,7 @@ func (v *video) Save(s *rl.State) {
 	rl.PutSlice(s, "done", []bool{*v.done})
 }
 
-// Load takes them back.
+// Load restores what Save saved.
 func (v *video) Load(s *rl.State) error {
 	if err := v.Groups.Load(s.At("inner")); err != nil {
 		return err

@@ -53,12 +53,12 @@ type Run struct {
 	Steps, Unit int64
 }
 
-// args returns those of weft train.
+// args returns the arguments of weft train.
 func (r Run) args(workers int) []string {
 	return append(append(append([]string{"train"}, r.Args...), r.Policy...), "--workers", fmt.Sprint(workers))
 }
 
-// reference returns those of the undisturbed run.
+// reference returns the arguments of the undisturbed run.
 func (r Run) reference(workers int) []string {
 	if r.Plain {
 		return append([]string{"train"}, r.Args...)

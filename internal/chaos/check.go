@@ -42,7 +42,7 @@ func (t *trial) check(end ended) (errs []error) {
 	return append(errs, tidy(folder))
 }
 
-// inOrder sees that every iteration is recorded once, in order, up to the last step, and
+// inOrder checks that every iteration is recorded once, in order, up to the last step, and
 // evaluated at most once.
 func inOrder(rows []metrics.Row, steps int64) error {
 	iter, step, evaluated := int64(0), int64(0), int64(-1)
@@ -62,7 +62,7 @@ func inOrder(rows []metrics.Row, steps int64) error {
 	return nil
 }
 
-// exact sees that an asynchronous run has counted whole iterations of environments, and
+// exact checks that an asynchronous run has counted whole iterations of environments, and
 // has ended with the one that it was asked for.
 func exact(rows []metrics.Row, run Run) error {
 	before := int64(0)
@@ -85,7 +85,7 @@ func evaluation(r metrics.Row) bool {
 	return len(r.Values) > 0 && strings.HasPrefix(r.Values[0].Name, "eval/")
 }
 
-// same sees that two records have the same numbers, except those that are about time or
+// same checks that two records have the same numbers, except those that are about time or
 // about how the work was shared out.
 func same(got, want []metrics.Row) error {
 	if len(got) != len(want) {
@@ -113,10 +113,10 @@ func shared(name string) bool {
 	return group == "run" || group == "edge" || group == "group"
 }
 
-// belongs are the files of a run's folder.
+// belongs lists the files that a run's folder may hold.
 var belongs = regexp.MustCompile(`^(config\.yaml|metrics(\.\d{6})?\.jsonl|epoch\.json|committed\.json|log\.txt|\.submission|\.lock|best\.epoch-\d+\.safetensors|step-\d+\.epoch-\d+(\.[0-9a-f]+)?\.safetensors)$`)
 
-// tidy sees that nothing half-written is left.
+// tidy checks that nothing half-written is left.
 func tidy(folder string) error {
 	all, err := os.ReadDir(folder)
 	errs := []error{err}

@@ -24,7 +24,7 @@ func (r Report) Faults() (n int) {
 	return n
 }
 
-// Violations returns all that was wrong.
+// Violations returns all violations that were found.
 func (r Report) Violations() (out []string) {
 	for _, t := range r.Trials {
 		out = append(out, t.Violations...)

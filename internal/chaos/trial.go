@@ -197,7 +197,7 @@ func (t *trial) replaced(ctx context.Context, f Fault, m mark) (*float64, error)
 	return &seconds, nil
 }
 
-// last returns the last of some texts.
+// last returns the last n texts.
 func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
 // await waits until the run trains again. Nothing may hang: if it takes too long, the run

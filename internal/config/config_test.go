@@ -199,7 +199,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestBadTags sees that nothing works with a struct that Check refuses.
+// TestBadTags checks that nothing works with a struct that Check refuses.
 func TestBadTags(t *testing.T) {
 	var bad struct{ N int }
 	calls := map[string]func() error{

@@ -79,7 +79,7 @@ func TestIntervalExact(t *testing.T) {
 	wantError(t, Set(&s, assign(t, "n=9007199254740993", "u=18446744073709551614")), "")
 }
 
-// FuzzInterval sees that whatever parses is not empty, keeps to its brackets, and
+// FuzzInterval checks that whatever parses is not empty, keeps to its brackets, and
 // never takes a value beyond a bound.
 func FuzzInterval(f *testing.F) {
 	for _, text := range []string{"[0,1]", "(0,1]", "[1,)", "(,0)", "[1,0]", "(,)", "[-1e3,1_000]", "[,", "[0,inf)", "[1e999,)"} {

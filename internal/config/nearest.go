@@ -46,9 +46,9 @@ func hasWord(text, word string) bool {
 	return found && err == nil
 }
 
-// distance returns that of Damerau and Levenshtein: the fewest insertions, deletions,
-// substitutions and swaps of neighbours that turn a into b. It is the full
-// distance, which lets the letters of a swap be edited further.
+// distance returns the distance of Damerau and Levenshtein: the fewest insertions, deletions,
+// substitutions and swaps of neighbours that turn a into b. It is the full distance, which lets the
+// letters of a swap be edited further.
 func distance(a, b []rune) int {
 	far := len(a) + len(b)
 	// d[i+1][j+1] is the distance of a[:i] from b[:j]; the border before it

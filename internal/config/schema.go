@@ -157,7 +157,7 @@ func (sch *schema) add(f reflect.StructField, at place) {
 	sch.settings = append(sch.settings, s)
 }
 
-// printable sees that the tags shown to users as they are can be shown on a line.
+// printable checks that the tags shown to users as they are can be shown on a line.
 func (sch *schema) printable(tag reflect.StructTag, at place) {
 	for _, name := range []string{"doc", "unit", "oneof"} {
 		if text := tag.Get(name); hasHidden(text) {

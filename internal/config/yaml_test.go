@@ -305,7 +305,7 @@ func TestParseYAMLNoSource(t *testing.T) {
 	wantError(t, err, "line 1: alias *x has no anchor &x before it")
 }
 
-// TestParseYAMLKeepsRight sees that one bad line does not hide what is wrong with
+// TestParseYAMLKeepsRight checks that one bad line does not hide what is wrong with
 // the values of the others.
 func TestParseYAMLKeepsRight(t *testing.T) {
 	got, err := ParseYAML([]byte("a: 1\nb:\nc: 3\n"), "f")
@@ -334,7 +334,7 @@ func TestParseYAMLUnfolds(t *testing.T) {
 	}
 }
 
-// FuzzYAML sees that no document makes the reader panic, that a refused one
+// FuzzYAML checks that no document makes the reader panic, that a refused one
 // changes nothing, and that one that is taken survives a round trip.
 func FuzzYAML(f *testing.F) {
 	for _, data := range []string{

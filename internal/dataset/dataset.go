@@ -153,7 +153,7 @@ type Histogram struct {
 	Counts   []int
 }
 
-// Histograms returns those of the returns and the lengths of a set's episodes.
+// Histograms returns histograms of the returns and the lengths of a set's episodes.
 func Histograms(s data.Source, bins int) (returns, lengths Histogram, err error) {
 	m, starts := s.Meta(), s.Starts()
 	reward := m.Column(data.Reward)

@@ -89,7 +89,7 @@ func (a About) String() string {
 	return text
 }
 
-// meta returns the same for programs. Fresh memory is there where it is not zero.
+// meta returns the description for programs. Fresh memory is there where it is not zero.
 func (a About) meta(g runner.Graph) (out []onnx.Entry) {
 	out = []onnx.Entry{
 		{Key: "weft.algorithm", Value: a.Algorithm}, {Key: "weft.env", Value: a.Env},

@@ -140,5 +140,6 @@ func (d *describer) port(p runner.Port, v *ir.Value) port {
 
 func typeName(t dtypes.DType) string { return strings.ToLower(t.String()) }
 
-// dimensions returns those of a value, never nil: JSON has null for it.
+// dimensions returns the dimensions of a value. It never returns nil, which JSON would write as
+// null.
 func dimensions(v *ir.Value) []int { return append([]int{}, v.Shape.Dimensions...) }

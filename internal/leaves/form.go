@@ -43,7 +43,7 @@ type formReader struct {
 
 func (r *formReader) word() string {
 	if len(r.words) == 0 {
-		r.err = errors.New("it is too short")
+		r.err = errors.New("the form is too short")
 		return ""
 	}
 	w := r.words[0]

@@ -34,7 +34,7 @@ func Text(text string) string {
 	return b.String()
 }
 
-// Line returns the same of text that is to be one line.
+// Line returns text as one line that is safe to show.
 func Line(text string) string {
 	return strings.ReplaceAll(Text(strings.TrimRight(text, "\n")), "\n", `\n`)
 }

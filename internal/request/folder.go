@@ -133,7 +133,7 @@ func CheckOut(dir string) error {
 	return nil
 }
 
-// CheckFrom sees that weights come from a run.
+// CheckFrom checks that weights come from a run.
 func CheckFrom(r *Request) error {
 	if r.From != "" && !Taken(r.From) {
 		return fmt.Errorf("--from: %w", NoRun(r.From))

@@ -40,7 +40,7 @@ func (r *Request) device() (string, error) {
 	return device.Several(r.Device, r.Workers)
 }
 
-// devices returns all that the run may compute on, its own first.
+// devices returns all devices that the run may compute on, its own first.
 func (r *Request) devices() []string {
 	own, err := r.device()
 	if err != nil { // said by checkDevices

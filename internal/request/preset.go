@@ -32,8 +32,8 @@ func (r *Request) choose(s *Set) ([]config.Assignment, error) {
 	return assignments(r.Found.Algorithm, p)
 }
 
-// preset returns the one asked for: by default an environment's own, if it has one,
-// or, without an environment, the algorithm's first.
+// preset returns the preset that is asked for: by default an environment's own, if it has one, or,
+// without an environment, the algorithm's first.
 func (r *Request) preset() (algo.Preset, error) {
 	name := r.Preset
 	if name == "" && r.Env != "" && !r.Found.Algorithm.Offline {

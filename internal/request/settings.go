@@ -322,7 +322,7 @@ func (r *Request) setWrap() (err error) {
 	return nil
 }
 
-// checkDevices sees that all names are of devices, and only those of several at once
+// checkDevices checks that all names are of devices, and only those of several at once
 // where the loop is one program.
 func (r *Request) checkDevices() (errs []error) {
 	for i, name := range r.devices() {

@@ -117,7 +117,7 @@ func split(arg string) (label, folder string) {
 	return label, folder
 }
 
-// resolved returns one name for a folder that has several.
+// resolved returns the path of a folder with all links followed.
 func resolved(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

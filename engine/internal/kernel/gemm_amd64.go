@@ -146,7 +146,7 @@ func (t *tile) runWide(n int) int {
 	return panels * PanelWidth
 }
 
-// narrow returns the same without masks: a part of a panel is computed whole, in temp.
+// narrow returns the kernel without masks: a part of a panel is computed whole, in temp.
 func (s *gemmRun) narrow(t *tile, i, j, c1 int) int {
 	n := c1 - j
 	switch {

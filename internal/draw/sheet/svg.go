@@ -180,7 +180,7 @@ func at(p *plan.Plan, worker int) (out []plan.Replica) {
 	return out
 }
 
-// colour returns that of a group, by its place in the grouping.
+// colour returns the colour of a group, by its place in the grouping.
 func colour(p *plan.Plan, group string) string {
 	i := slices.IndexFunc(p.Groups, func(g plan.Group) bool { return g.Name == group })
 	return groupColours[max(0, i)%len(groupColours)]

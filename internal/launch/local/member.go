@@ -37,7 +37,7 @@ type Member struct {
 	now     *Process
 	tail    *Tail // last output of the newest process
 	starts  int
-	away    bool // none is to be started
+	away    bool // no process is to be started
 	back    chan struct{}
 	changed chan struct{} // closed, and made anew, when a process starts or ends
 }

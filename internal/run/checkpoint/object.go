@@ -44,7 +44,7 @@ func encode(f File, own map[string]string) (*Object, error) {
 // Size returns the number of bytes.
 func (o *Object) Size() int64 { return o.size }
 
-// SHA256 returns that of all bytes, in hexadecimal.
+// SHA256 returns the sha256 of all bytes, in hexadecimal.
 func (o *Object) SHA256() string { return o.sha256 }
 
 // Reader reads the bytes from the beginning.

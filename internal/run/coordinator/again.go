@@ -74,7 +74,7 @@ func (r *record) setAside() error {
 	return err
 }
 
-// alone sees that nobody trained the run further than what was committed: its record
+// alone checks that nobody trained the run further than what was committed: its record
 // would have a gap when that is gone on from.
 func (r *record) alone(c part.Committed) error {
 	dir, err := checkpoint.Open(filepath.Join(r.dir, "checkpoints"), 1)
@@ -91,7 +91,7 @@ func (r *record) alone(c part.Committed) error {
 	return err
 }
 
-// ready sees that the record has the lines up to what was committed. With lost, those that
+// ready checks that the record has the lines up to what was committed. With lost, those that
 // it has are made a record that can be gone on with.
 func (r *record) ready(c part.Committed, lost bool) error {
 	r.mu.Lock()

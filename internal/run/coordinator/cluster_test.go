@@ -251,7 +251,7 @@ func (c *cluster) ends(run string, as core.Phase) core.Run {
 	return r
 }
 
-// whole sees that a run has done all its steps, and recorded each once.
+// whole checks that a run has done all its steps, and recorded each once.
 func (c *cluster) whole(run string, steps int) core.Run {
 	c.Helper()
 	r := c.ends(run, core.Done)

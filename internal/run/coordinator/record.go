@@ -235,7 +235,7 @@ func (r *record) mark(e epoch) error {
 	return durable.Replace(filepath.Join(r.dir, epochFile), text)
 }
 
-// index reads it.
+// index reads the index of the record.
 func (r *record) index() (e epoch, err error) {
 	text, err := os.ReadFile(filepath.Join(r.dir, epochFile))
 	if err == nil {

@@ -99,7 +99,7 @@ func (a *acting) conclude(s *session, x receipt) error {
 	return nil
 }
 
-// complete sees that the record has all lines up to a checkpoint, or up to the end, and
+// complete checks that the record has all lines up to a checkpoint, or up to the end, and
 // writes into the checkpoint's manifest how many bytes that are.
 func (x receipt) complete() (err error) {
 	m := x.message

@@ -103,7 +103,7 @@ func New(config *tls.Config, log func(string)) *Gate {
 	return &Gate{tls: config, refusals: refusals{log: log}}
 }
 
-// Options returns those of the server.
+// Options returns the gRPC options of the server.
 func (g *Gate) Options() []grpc.ServerOption {
 	creds := insecure.NewCredentials()
 	if g.tls != nil {

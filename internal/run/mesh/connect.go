@@ -20,7 +20,7 @@ import (
 // Unreached is the error of an epoch that did not begin because this process could not open a
 // stream to others.
 type Unreached struct {
-	Workers []string // their names
+	Workers []string // names of the workers
 	Err     error
 }
 

@@ -141,7 +141,7 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 	return nil
 }
 
-// verify sees that who answered is who was asked for.
+// verify checks that who answered is who was asked for.
 func (s *Session) verify(h, asked hello) error {
 	if !h.knows(s.secret()) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from {
 		return errors.New("another process answered at that address")

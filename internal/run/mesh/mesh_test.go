@@ -414,7 +414,7 @@ func TestRefused(t *testing.T) {
 	works(t, p)
 }
 
-// works sees that a session still carries.
+// works checks that a session still carries.
 func works(t *testing.T, p []*process) {
 	t.Helper()
 	p[0].send(t, 1, edge.Message{Value: 5})

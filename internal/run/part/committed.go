@@ -19,7 +19,7 @@ type Committed struct {
 	Last   *Manifest `json:"last,omitempty"`   // checkpoint that counts; nil before the first
 }
 
-// Step returns that of the checkpoint; 0 without one.
+// Step returns the step of the checkpoint; 0 without one.
 func (c Committed) Step() int64 {
 	if c.Last == nil {
 		return 0

@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	return x.run()
 }
 
-// check sees that an assignment makes sense.
+// check checks that an assignment makes sense.
 func check(a part.Assignment) error {
 	var errs []error
 	if a.Me < 0 || a.Me >= len(a.Workers) {

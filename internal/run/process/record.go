@@ -19,7 +19,7 @@ type record struct {
 	off sync.Once
 
 	mu   sync.Mutex
-	err  error // the first
+	err  error // first error
 	size int64 // bytes of all lines
 }
 

@@ -171,7 +171,7 @@ func spared(t *testing.T, by plan.Deployment, config string, unit int64, progres
 	return lost
 }
 
-// recorded sees that a record has every iteration once, with whole iterations of parts.
+// recorded checks that a record has every iteration once, with whole iterations of parts.
 func recorded(t *testing.T, d *parttest.Desk, unit int64) {
 	t.Helper()
 	last := d.Last()

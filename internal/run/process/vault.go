@@ -123,7 +123,7 @@ func (v *vault) put(name string, o *checkpoint.Object) error {
 	}))
 }
 
-// reach sees that there is a store.
+// reach checks that there is a store.
 func (v *vault) reach() error {
 	return v.here(v.within(v.patience, func(ctx context.Context) error {
 		_, err := v.store.List(ctx)

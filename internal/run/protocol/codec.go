@@ -13,7 +13,7 @@ type codec struct{}
 // Name of the codec, as gRPC asks for it.
 func (codec) Name() string { return "weft" }
 
-// tail returns that of a message, if it has one.
+// tail returns the tail of a message, if it has one.
 func tail(message any) *[]byte {
 	switch m := message.(type) {
 	case *Up:

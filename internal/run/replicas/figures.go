@@ -29,8 +29,7 @@ func (r *replica) figures() Figures {
 	}
 }
 
-// Figures returns those of all replicas, as they last reported them; none of the
-// plain loop.
+// Figures returns the figures that all replicas last reported; none of the plain loop.
 func (w *World) Figures() []Figures { return w.figures }
 
 // Fused returns how many times replicas called a graph in place of statements, and why

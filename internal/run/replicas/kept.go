@@ -37,7 +37,7 @@ func (w *World) kept() (out []string) {
 	return out
 }
 
-// partly returns those of them that can be at some environments for an iteration.
+// partly returns the kept components that can be narrowed to some environments for an iteration.
 func (w *World) partly() (out []rl.Narrower) {
 	for _, name := range w.kept() {
 		if c, ok := rl.System.Component(w.keeper().scope, name).(rl.Narrower); ok {

@@ -106,7 +106,7 @@ func (w *World) awaits(parts [][]rl.Array) bool {
 	})
 }
 
-// states returns those of replicas that are not running.
+// states returns the states of replicas that are not running.
 func (w *World) states() [][]rl.Array {
 	parts := make([][]rl.Array, len(w.replicas))
 	for i, r := range w.replicas {

@@ -251,7 +251,7 @@ func (w *World) alike() error {
 	return nil
 }
 
-// Devices returns those that this process computes on, in the order of its replicas.
+// Devices returns the devices that this process computes on, in the order of its replicas.
 func (w *World) Devices() (out []*rl.Device) {
 	for _, r := range w.here() {
 		if d := r.scope.Device(); !slices.Contains(out, d) {
@@ -271,7 +271,7 @@ func (w *World) here() (out []*replica) {
 	return out
 }
 
-// Links returns those of this process's replicas, to be joined with other processes';
+// Links returns the links of this process's replicas, to be joined with those of other processes;
 // nil in the plain loop.
 func (w *World) Links() *edge.Local { return w.link }
 

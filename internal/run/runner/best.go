@@ -23,7 +23,7 @@ const earlierBest = "best.safetensors"
 // BestName returns what the best checkpoint of an epoch is called.
 func BestName(epoch int64) string { return bestPrefix + strconv.FormatInt(epoch, 10) + bestSuffix }
 
-// BestEpoch returns the epoch of such a name.
+// BestEpoch returns the epoch in a name that BestName returned.
 func BestEpoch(name string) (epoch int64, ok bool) {
 	if name == earlierBest {
 		return 0, true

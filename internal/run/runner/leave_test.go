@@ -71,7 +71,7 @@ func TestSecondResumed(t *testing.T) {
 	}
 }
 
-// checkKept sees that the newest checkpoint is that of the end.
+// checkKept checks that the newest checkpoint is that of the end.
 func checkKept(t *testing.T, j Job, want Result) {
 	t.Helper()
 	s, err := Prepare(again(j))

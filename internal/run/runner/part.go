@@ -90,7 +90,7 @@ func (f *Follower) Close() error {
 	return f.world.Close()
 }
 
-// Links returns those of the process's replicas, to be joined with other processes'.
+// Links returns the links of the process's replicas, to be joined with those of other processes.
 func (a *assembly) Links() *edge.Local { return a.world.Links() }
 
 // restore gives every replica its part of a checkpoint.

@@ -57,8 +57,7 @@ func (p *players) play(ctx context.Context) (left int, err error) {
 	return left, nil
 }
 
-// step returns one of all environments: what is seen then, and whose episodes are
-// over.
+// step steps all environments. It returns the observations, and which episodes are over.
 func (p *players) step(k rl.Key, obs []rl.Obs) ([]rl.Obs, []bool) {
 	action := make([]rl.Tree, len(p.team))
 	for i, a := range p.team {

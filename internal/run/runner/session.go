@@ -16,7 +16,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// ErrNotExact is why a run of such an environment cannot be resumed.
+// ErrNotExact is the error of a run that cannot be resumed because its environment cannot save its
+// state.
 var ErrNotExact error = notExact{}
 
 type notExact struct{}
@@ -113,8 +114,7 @@ func (s *Session) prepare() (err error) {
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
 
-// Edges returns those of the generated programs that the session runs; none of the
-// plain loop.
+// Edges returns the edges of the generated programs that the session runs; none of the plain loop.
 func (s *Session) Edges() []plan.Edge { return s.world.Programs.Edges }
 
 // Compile makes the device program of a loop that is to be one, and does nothing

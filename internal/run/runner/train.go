@@ -212,8 +212,8 @@ func (s *Session) due(c rl.Cut) bool {
 // seconds of work on the run, earlier processes' included.
 func (s *Session) seconds() float64 { return s.before + s.Now().Sub(s.begun).Seconds() }
 
-// speed returns that of this process's own work; of a run that it found finished, the
-// whole run's.
+// speed returns the steps per second of this process's own work; for a run that was finished
+// before, those of the whole run.
 func (s *Session) speed() float64 {
 	steps, seconds := s.run.Steps()-s.beganAt, s.Now().Sub(s.begun).Seconds()
 	if steps == 0 {

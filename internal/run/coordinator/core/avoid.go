@@ -56,7 +56,7 @@ func (c *Core) link(a, b string) *Link {
 	return nil
 }
 
-// against returns the same, and makes a note of it if there is none.
+// against returns the record of failures between two workers, and makes one if there is none.
 func (c *Core) against(a, b string) *Link {
 	if l := c.link(a, b); l != nil {
 		return l

@@ -41,8 +41,8 @@ func (c *Core) programs(r *Run, free []Worker, grow bool) (out []string) {
 	return out
 }
 
-// untried returns those of some programs that were not planned on in vain since workers last
-// changed; all, if each was.
+// untried returns the programs on which planning has not failed since workers last changed; all, if
+// it failed on each.
 func (c *Core) untried(r *Run, programs []string) []string {
 	if r.VainAt != c.Members {
 		r.Vain = nil

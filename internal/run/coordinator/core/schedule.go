@@ -278,7 +278,7 @@ func (r *Run) secret() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// names returns those of workers, shortened where there are many.
+// names returns the names of workers, shortened if there are many.
 func names(all []Member) string {
 	if len(all) > 8 {
 		return fmt.Sprintf("%d workers", len(all))

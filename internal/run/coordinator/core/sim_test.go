@@ -260,7 +260,7 @@ func (s *sim) persist(c *coord, r Run) bool {
 	return true
 }
 
-// assigned sees that an assignment is of the epoch that was kept, and given once.
+// assigned checks that an assignment is of the epoch that was kept, and given once.
 func (s *sim) assigned(c *coord, d Assign) {
 	a := d.Assignment
 	key := fmt.Sprintf("%s/%d.%d part %d", a.Run, a.Epoch, a.Life, a.Me)
@@ -341,7 +341,7 @@ func (s *sim) short(from From, step int64) bool {
 	return r != nil && r.epoch == from.Epoch && int64(len(r.steps)) < step/stride
 }
 
-// end sees that every run ended well, and that nothing is left over.
+// end checks that every run ended well, and that nothing is left over.
 func (s *sim) end() {
 	c := s.acting().core
 	for _, name := range s.unheard {
@@ -374,7 +374,7 @@ func (s *sim) end() {
 	}
 }
 
-// halted sees that a run which has come to a consistent point can go on from where its
+// halted checks that a run which has come to a consistent point can go on from where its
 // record ends.
 func (s *sim) halted(r *Run) {
 	last := int64(0)

@@ -62,7 +62,7 @@ func (s *sim) troubles(w *simWorker, n int) {
 	}
 }
 
-// goesOn sees that an asynchronous run does not begin anew because of what it can spare.
+// goesOn checks that an asynchronous run does not begin anew because of what it can spare.
 func (s *sim) goesOn(before, now Run) {
 	if !s.async[now.Name] || before.Phase != Running || now.Phase != Waiting || before.Handing {
 		return

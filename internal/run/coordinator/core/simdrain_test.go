@@ -33,7 +33,7 @@ func (s *sim) upgrade(w *simWorker) {
 	}
 }
 
-// lossless sees that nothing is taken back of a run that goes on without a worker that leaves.
+// lossless checks that nothing is taken back of a run that goes on without a worker that leaves.
 func (s *sim) lossless(d Rewind, r *record) {
 	if !s.handed[d.Run] {
 		return

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// grows sees that a run which grows with its cluster takes workers in that are free, and
+// grows checks that a run which grows with its cluster takes workers in that are free, and
 // that the environments of any other stay split as they were.
 func (s *sim) grows(c *coord, before, now Run) {
 	most, ok := s.most[now.Name]

@@ -278,7 +278,7 @@ func (s *sim) obey(w *simWorker, d Decision) {
 	}
 }
 
-// committed sees that what was answered is true.
+// committed checks that what was answered is true.
 func (s *sim) committed(w *simWorker, d Answer) {
 	j := w.job
 	if j == nil || j.pending == nil || j.pending.Step != d.Ticket {

@@ -200,7 +200,7 @@ func (r *Run) vacant() bool {
 // whole reports whether every part has a worker that is connected.
 func (r *Run) whole() bool { return !r.vacant() && r.missing(false) == nil }
 
-// step returns that of the checkpoint that counts.
+// step returns the step of the last committed checkpoint.
 func (r *Run) step() int64 {
 	if r.Last == nil {
 		return 0

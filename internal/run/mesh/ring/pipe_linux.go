@@ -119,7 +119,7 @@ func receive(conn *net.UnixConn) (fds []int, err error) {
 	return fds, nil
 }
 
-// inspect sees that the memory is as large as it should be, and stays so.
+// inspect checks that the memory is as large as it should be, and stays so.
 func inspect(fd int) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {

@@ -29,7 +29,7 @@ func Config() (*tls.Config, error) {
 	}, nil
 }
 
-// certificate returns one for this run, and the pool that trusts it.
+// certificate returns a certificate for this run, and the pool that trusts it.
 func certificate() (tls.Certificate, *x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

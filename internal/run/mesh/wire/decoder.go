@@ -23,7 +23,7 @@ func (d *decoder) fail(format string, args ...any) {
 	d.head = nil
 }
 
-// finish sees that nothing is left over.
+// finish checks that nothing is left over.
 func (d *decoder) finish() error {
 	if left := len(d.head) + len(d.all) - d.at; d.err == nil && left > 0 {
 		d.fail("%d bytes too many", left)

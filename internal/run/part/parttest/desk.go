@@ -96,7 +96,7 @@ func (d *Desk) Halted() <-chan struct{} { return d.halt }
 // Quiet implements part.Reporter.
 func (d *Desk) Quiet([]string) {}
 
-// Commits returns all that were made, in order.
+// Commits returns all commits, in order.
 func (d *Desk) Commits() []part.Manifest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ func (d *Desk) Last() part.Progress {
 	return d.last
 }
 
-// Notes returns all that were told.
+// Notes returns all notes that the part sent.
 func (d *Desk) Notes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

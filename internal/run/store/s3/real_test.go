@@ -179,7 +179,7 @@ func TestRealKilled(t *testing.T) {
 	same(t, s, "large", 3, size)
 }
 
-// same sees that an object is the noise of a seed.
+// same checks that an object is the noise of a seed.
 func same(t *testing.T, s store.Store, name string, seed byte, size int64) {
 	t.Helper()
 	r, n, err := s.Get(t.Context(), name)
