@@ -177,7 +177,7 @@ var packages = sync.OnceValue(func() error {
 })
 
 // shorterBy divides the steps of a reader's runs.
-const shorterBy = 250
+const shorterBy = 500
 
 // typed runs one command, which must end well.
 func (r *reader) typed(t *testing.T, line string) {

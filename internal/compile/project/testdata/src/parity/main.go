@@ -96,6 +96,7 @@ func init() {
 		}
 		for i, set := range trial.Ways.Each {
 			name := fmt.Sprintf("algo-%s/%s-%d", algotest.Folder(a), a.Name, i)
+			ways[name] = i
 			worlds[name], err = algotest.Environment(weft.Builtin(), trial.Ways.Env)
 			if err != nil {
 				panic(err)
@@ -110,6 +111,10 @@ func init() {
 		}
 	}
 }
+
+// ways are the numbers of the algorithms' settings. A grouping runs with two replicas under one of
+// them and with three under the next, since the root's matrix has the algorithms with many numbers.
+var ways = map[string]int{}
 
 // worlds are the environments of loops that need another one than debug.Identity.
 var worlds = map[string]env.Entry{"agents": debug.Kinds, "groups": debug.Kinds}
@@ -149,16 +154,27 @@ func outcomes(name string) (out []trial.Outcome) {
 	if set.Lowered != nil {
 		out = append(out, run(name, plan.Grouping{Name: "lowered"}, nil, edge.Grouping{}, set.Lowered, out[0].Steps, 1))
 	}
-	for _, gr := range set.Groupings {
-		for k := 1; k <= 3; k++ {
-			one := !slices.ContainsFunc(gr.Groups, func(g plan.Group) bool { return g.Over != fdg.None })
-			if gr.Member != nil && k > gr.Members(t) || one && k > 1 {
-				continue
-			}
+	for i, gr := range set.Groupings {
+		for _, k := range replicas(name, i, t, gr) {
 			out = append(out, run(name, gr.Grouping, g, gr, nil, 0, k))
 		}
 	}
 	return out
+}
+
+// replicas returns the numbers of replicas that the i-th grouping of a loop runs with.
+func replicas(name string, i int, t rl.Trainer, gr edge.Grouping) []int {
+	most := 3
+	switch {
+	case !slices.ContainsFunc(gr.Groups, func(g plan.Group) bool { return g.Over != fdg.None }):
+		most = 1
+	case gr.Member != nil:
+		most = min(most, gr.Members(t))
+	}
+	if way, ok := ways[name]; ok {
+		return []int{min(most, 2+(way+i)%2)}
+	}
+	return []int{1, 2, 3}[:most]
 }
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
