@@ -87,7 +87,7 @@ func (f *credentials) warned() {
 	}
 }
 
-// clientFlags are those of commands that speak with a coordinator.
+// clientFlags holds the flags of commands that speak with a coordinator.
 type clientFlags struct {
 	credentials
 	addresses []string

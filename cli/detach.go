@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 )
 
-// detach has a run begin or go on in a cluster, says how it is watched, stopped and fetched, and
-// leaves it alone.
+// detach starts or resumes a run in a cluster, prints how to watch, stop and fetch it, and returns
+// while it runs.
 func (c *command) detach(ctx context.Context, f *trainFlags, r *request.Request, name string, begin func(ctx context.Context, name, config string) error) error {
 	text, err := r.YAML()
 	if err != nil {

@@ -41,7 +41,7 @@ func (c *command) drain() *cobra.Command {
 	return cmd
 }
 
-// runDrain has workers leave, all at once, and waits until they have.
+// runDrain drains workers, all at once, and waits until they have left.
 func (c *command) runDrain(ctx context.Context, client *protocol.Client, workers []string) error {
 	before, err := client.Status(ctx, "")
 	if err != nil {

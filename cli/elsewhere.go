@@ -123,8 +123,8 @@ func unused(s *protocol.Status, name string) string {
 	return out
 }
 
-// follow has a run begin or go on, and shows it until it is over. If it is interrupted
-// the run is stopped.
+// follow starts or resumes a run, and shows it until it is over. If it is interrupted the run is
+// stopped.
 func (c *command) follow(ctx context.Context, client *protocol.Client, r *request.Request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
 	text, err := r.YAML()
 	if err != nil {

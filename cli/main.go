@@ -54,13 +54,13 @@ type command struct {
 	started  bool // past the point where an error is one of usage
 	// become replaces this process by another program; nil where it may not.
 	become func(program string, args []string) error
-	// outlive has the process go on when nobody reads its output any more; nil where signals are
-	// not its business.
+	// outlive makes the process ignore that the reader of its output is gone; nil if signals are
+	// handled elsewhere.
 	outlive func()
 }
 
-// works has the process outlive the readers of its output. Commands that train, or that runs depend
-// on, call it.
+// works lets the process outlive the readers of its output. Commands that train, or that runs
+// depend on, call it.
 func (c *command) works() {
 	if c.outlive != nil {
 		c.outlive()

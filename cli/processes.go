@@ -42,7 +42,7 @@ func spare(r *request.Request, processes int, w watcher) {
 	}
 }
 
-// inProcesses has a run begin or go on in processes of its own.
+// inProcesses starts or resumes a run in processes of its own.
 func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*protocol.Client, context.Context, string, string) error) (err error) {
 	w := c.watcher(r, out, f.json)
 	spare(r, f.processes, w)

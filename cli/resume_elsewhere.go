@@ -17,8 +17,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
-// resumeProcesses has a run of a folder go on in processes of this machine, wherever it
-// was trained before.
+// resumeProcesses resumes the run of a folder in processes of this machine, wherever it was trained
+// before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request.Request, dir string, f *trainFlags, workers bool) error {
 	if err := r.ShareAmongProcesses(f.processes, workers); err != nil {
 		return err
@@ -146,7 +146,7 @@ func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) er
 	return kept.Put(ctx, runner.BestName(epoch), o.Reader(), o.Size())
 }
 
-// resumeCluster has a run go on that a cluster has, or had.
+// resumeCluster resumes a run that a cluster has, or had.
 func (c *command) resumeCluster(ctx context.Context, run string, more []config.Assignment, f *trainFlags) error {
 	tls, err := f.loadFor(f.addresses...)
 	if err != nil {

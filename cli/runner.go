@@ -24,10 +24,10 @@ type machineOptions struct {
 	// is a way around it. Empty is the one it listens on.
 	Advertise string
 	TLS       *tls.Config   // TLS of the data plane; nil is for loopback alone
-	Store     string        // where checkpoints are kept
+	Store     string        // store of checkpoints
 	Allow     []string      // files and folders that submitted runs may name
 	Log       func(string)  // called with every refusal
-	Connect   time.Duration // after which a worker that does not answer cannot be reached; 0 is the default
+	Connect   time.Duration // time after which a worker that does not answer is unreachable; 0 is the default
 }
 
 // newMachine makes the machine of a worker process; tests have others.

@@ -46,7 +46,7 @@ func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *
 	return c.seeds(ctx, runs, out, f)
 }
 
-// resumeSeeds has all seeds of a folder go on. Those that had not begun begin.
+// resumeSeeds resumes all seeds of a folder. Those that had not begun begin.
 func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string, more []config.Assignment, f *trainFlags) error {
 	if f.processes > 0 {
 		return fmt.Errorf("--processes: %s holds the runs of several seeds, which go on in this process: leave it out, or name one of them, such as %s", dir, folders[0])

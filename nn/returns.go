@@ -101,7 +101,7 @@ func column1(x *Node, t int) *Node { return SliceAxis(x, 1, AxisElem(t)) }
 // Resident returns the environments' returns.
 func (r *Returns) Resident() []rl.Carried { return []rl.Carried{rl.Carry(&r.running)} }
 
-// Axis of the environments' returns.
+// Axis returns that there is a row for each environment.
 func (r *Returns) Axis() rl.Axis { return rl.Envs }
 
 // Narrow leaves the returns of some environments.

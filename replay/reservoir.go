@@ -146,7 +146,7 @@ func (r *Reservoir[E]) Sample(k rl.Key, n int) Sample[E] {
 // InPart returns nil: rows may come from one part of the environments at a time.
 func (r *Reservoir[E]) InPart([]rl.Span) error { return nil }
 
-// Axis of a reservoir: a sample is drawn from all of it.
+// Axis returns that a reservoir cannot be split: a sample is drawn from all of it.
 func (r *Reservoir[E]) Axis() rl.Axis { return rl.None }
 
 // Save puts the rows that are kept, their numbers and the count of all.

@@ -145,7 +145,7 @@ func (r *Rollout[E]) columns() [][]rl.Tensor {
 	return out
 }
 
-// Axis of a rollout: every row is one environment's.
+// Axis returns that a rollout can be split by environment: every row is one environment's.
 func (r *Rollout[E]) Axis() rl.Axis { return rl.Envs }
 
 // Save has nothing to put: between iterations a rollout is empty.

@@ -296,7 +296,7 @@ func (q *Sequences[E]) Prioritise(index, priority rl.Tensor) {
 // environments at a time; nil if they can.
 func (q *Sequences[E]) InPart(parts []rl.Span) error { return q.parts(max(2, q.Length), parts) }
 
-// Axis of the table: a sample is drawn from all of it.
+// Axis returns that the sequences cannot be split: a sample is drawn from all of them.
 func (q *Sequences[E]) Axis() rl.Axis { return rl.None }
 
 // settings returns what a state and the table it is loaded into must agree on.

@@ -203,7 +203,7 @@ func (t *Table[E]) Prioritise(index, priority rl.Tensor) {
 	}
 }
 
-// Axis of a table: a sample is drawn from all of it.
+// Axis returns that a table cannot be split: a sample is drawn from all of it.
 func (t *Table[E]) Axis() rl.Axis { return rl.None }
 
 // Save puts the rows that are there, their priorities and the count of them all.

@@ -123,7 +123,7 @@ func (e *Episodes) Mean() (ret, length float64, n int) {
 	return ret, length, n
 }
 
-// Axis of the statistics: environments.
+// Axis returns that the statistics have a row for each environment.
 func (e *Episodes) Axis() Axis { return Envs }
 
 // Save puts the episodes under way and the window.

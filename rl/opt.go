@@ -210,7 +210,7 @@ func scalar64(x float64) Tensor {
 	return Tensor{val: &value{shape: &scalarDouble, flat: []float64{x}}}
 }
 
-// Axis of an optimiser.
+// Axis returns that an optimiser cannot be split.
 func (o *Opt) Axis() Axis { return None }
 
 // Save puts slots and count.

@@ -179,7 +179,7 @@ func (p *Params) update(values []Tensor) {
 	}
 }
 
-// Axis of parameters: they are whole wherever they are.
+// Axis returns that parameters cannot be split: every replica has all of them.
 func (p *Params) Axis() Axis { return None }
 
 // Save puts every tensor under its path.

@@ -55,7 +55,7 @@ type Run struct {
 	steps    int64
 	previous int64 // steps at the Next before
 
-	lower  *Lowering // while the loop is being made a device program
+	lower  *Lowering // set while the loop is being made a device program
 	fusing *fusion   // nil: statement by statement
 
 	mu   sync.Mutex

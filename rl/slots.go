@@ -50,7 +50,7 @@ func (m *Slots[V]) Set(v V) {
 	}
 }
 
-// Axis of the memory: environments.
+// Axis returns that the memory has a row for each environment.
 func (m *Slots[V]) Axis() Axis { return Envs }
 
 // Save puts the tensors by number, since a plain tensor has no name.

@@ -134,7 +134,7 @@ func (s *Stats) moments(c *Ctx, rank int) (mean, deviation *graph.Node) {
 	return fit(c.read(s.mean)), fit(deviation)
 }
 
-// Axis of statistics: they are whole, and travel with the weights.
+// Axis returns that statistics cannot be split: they travel with the weights.
 func (s *Stats) Axis() Axis { return None }
 
 // Save puts count, mean and squared deviations.

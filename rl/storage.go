@@ -20,8 +20,8 @@ type Storage struct {
 	used int64
 }
 
-// Store has the rings of stores that are made in s, and in scopes made from s, live at
-// a storage; nil is memory.
+// Store puts the rings of stores that are made in s, and in scopes made from s, into a storage; nil
+// is memory.
 func (system) Store(s *Scope, at *Storage) { s.storage = at }
 
 // Used returns the bytes that rings have in files.

@@ -25,7 +25,7 @@ type inParts struct {
 type inPart struct {
 	of   *inParts
 	leaf int
-	all  *value // once it was put together
+	all  *value // the whole tensor, once it was put together
 }
 
 // inPartsOf returns tensors of the given shapes whose rows [bounds[i], bounds[i+1]) get

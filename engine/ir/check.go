@@ -15,7 +15,7 @@ func (m *Module) Check() error {
 		errs = append(errs, f.Check())
 	}
 	if len(m.Main.Captures) > 0 {
-		errs = append(errs, fmt.Errorf("main captures %d values", len(m.Main.Captures)))
+		errs = append(errs, fmt.Errorf("the main function captures %d values: it may capture none", len(m.Main.Captures)))
 	}
 	return errors.Join(append(errs, m.Main.Check())...)
 }

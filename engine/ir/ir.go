@@ -25,7 +25,7 @@ type Module struct {
 	// Split says how the module's values are shared out among devices, where it is one computation
 	// on several; nil elsewhere. Whoever compiles it finds the collectives.
 	Split *Split
-	// Devices are those of the replicas or of the parts, if they were chosen.
+	// Devices lists the devices of the replicas or of the parts, if they were chosen.
 	Devices []int
 }
 

@@ -78,7 +78,7 @@ func (s *staging) cut(class int) *slot {
 	return one
 }
 
-// open has the memory made, once.
+// open allocates the memory, once.
 func (s *staging) open() {
 	if s.opened {
 		return

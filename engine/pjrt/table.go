@@ -297,7 +297,7 @@ func register(path string, library unsafe.Pointer) error {
 	return pjrt.RegisterPreloadedPlugin(path, uintptr(api))
 }
 
-var registered = map[string]struct{}{} // under the lock of loading
+var registered = map[string]struct{}{} // guarded by the lock of loading
 
 // runAhead does what f does without waiting for what it executes.
 func runAhead(f func()) {

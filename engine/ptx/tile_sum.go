@@ -178,8 +178,8 @@ func (t *tiler) shareOut(a *accumulator, x, y string, size int) (string, string)
 	return x, t.Op(b32, "mad.lo.u32", t.sharedPiece(a.across), fmt.Sprint(8*size), y)
 }
 
-// sharedPiece returns the warp's first piece along the side that warps share; where there are fewer
-// than warps, the last ones do the first one's over, and leave it out in the end.
+// sharedPiece returns the warp's first piece along the side that warps share; if there are fewer
+// pieces than warps, the last warps compute the first piece again, and drop it in the end.
 func (t *tiler) sharedPiece(n int) string {
 	if n >= blockWarps {
 		return t.warp

@@ -47,7 +47,7 @@ func (b *batch) Spec() []env.Spec { return b.specs }
 // Source implements env.Sourced.
 func (b *batch) Source() string { return "Python, " + b.python }
 
-// Axis of its state: environments.
+// Axis returns that the state has a row for each environment.
 func (b *batch) Axis() rl.Axis { return rl.Envs }
 
 // Obs returns the last observation.

@@ -23,16 +23,16 @@ type Options struct {
 	Env     []string // further variables of its environment
 	Seed    uint64
 	Faults  int           // number of faults to inject
-	Time    time.Duration // after which no more are injected; 0 is no limit
+	Time    time.Duration // time after which no more faults are injected; 0 is no limit
 	Workers int
 	PerRun  int    // faults that a run gets
 	Kinds   []Kind // kinds of faults; all if there are none
 	Record  int64  // bytes by which a large record is larger; 0 is 64 MiB
 	Runs    []Run  // runs to disturb, in turn
-	// Namespaces has every process in a network namespace of its own, with TLS. This
-	// process must be in one that Enter made.
+	// Namespaces puts every process into a network namespace of its own, with TLS. This process
+	// must be in one that Enter made.
 	Namespaces bool
-	Patience   time.Duration // after which a run that does not get on hangs
+	Patience   time.Duration // time without progress after which a run counts as hung
 	Bar        time.Duration // within which a run should train again; 0 is none
 	Log        func(string)
 

@@ -105,7 +105,7 @@ func (c *cluster) before(s *local.Start) error {
 	return err
 }
 
-// after sees how a process ended.
+// after records how a process ended.
 func (c *cluster) after(x local.Exit) {
 	f := c.newest(x.Name)
 	c.bad(errors.Join(f.leftovers(x.Err, c.left(x.Name) || x.Asked, x.Killed), f.errors.Close()))
@@ -118,7 +118,7 @@ func (c *cluster) newest(name string) files {
 	return c.files[name]
 }
 
-// late has a process that does not end say what it is at.
+// late makes a process that does not end print its goroutines.
 func (c *cluster) late(m *local.Member) {
 	p := m.Process()
 	if p == nil {

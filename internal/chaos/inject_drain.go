@@ -7,8 +7,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
-// drain has a worker leave. A run that it has a part in, one that could spare it too, goes on in a
-// new epoch from where it stands.
+// drain drains a worker. A run that it has a part in, one that could spare it too, goes on in a new
+// epoch from where it stands.
 func (t *trial) drain(ctx context.Context, r core.Run, s *slot) (mark, error) {
 	m := going(r)
 	m.anew = m.anew || member(r, s)

@@ -64,7 +64,7 @@ func (t *trial) hang(ctx context.Context, r core.Run, f Fault, victim *slot) (ma
 	return m, nil
 }
 
-// stop has a submission stopped at once.
+// stop stops a submission at once.
 func (t *trial) stop(ctx context.Context, name string) error {
 	limited, cancel := context.WithTimeout(ctx, t.Patience)
 	defer cancel()

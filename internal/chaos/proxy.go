@@ -78,7 +78,8 @@ func (p *proxy) serve(in *net.TCPConn) {
 	back.Wait()
 }
 
-// remember has a connection closed with the proxy; false if it is over.
+// remember registers a connection to be closed with the proxy; it returns false if the proxy is
+// closed.
 func (p *proxy) remember(c *net.TCPConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

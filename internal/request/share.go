@@ -42,9 +42,9 @@ func (r *Request) Shards() int {
 	return cmp.Or(r.Replicas, r.Workers)
 }
 
-// KeepShards has a run go on with as many parts of its environments as it has had: with
-// several learners they decide what it computes. Of one that grows that many are the
-// policy's to say, from its configuration alone.
+// KeepShards resumes a run with as many parts of its environments as it has had: with several
+// learners they decide what it computes. Of one that grows that many are the policy's to say, from
+// its configuration alone.
 func (r *Request) KeepShards(before *Request, shards int) {
 	if shards > 0 && r.MaxWorkers == 0 && r.Replicas == 0 && r.Policy == before.Policy && r.Workers != shards {
 		r.Replicas = shards

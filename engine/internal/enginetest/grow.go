@@ -34,7 +34,7 @@ var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math
 
 // Kind says what random graphs are made of.
 type Kind struct {
-	// Shapes are those of inputs and constants.
+	// Shapes lists the shapes of inputs and constants.
 	Shapes [][]int
 	// Rich graphs have what upstream's own backend lacks: graphs in the bodies of loops, dynamic
 	// slices, random bits.

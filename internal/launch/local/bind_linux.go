@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Bind has a process end with this one, even if this one is killed, and not with
-// what its terminal is told.
+// Bind makes a process end with this one, even if this one is killed, and ignore the signals of its
+// terminal.
 func Bind(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

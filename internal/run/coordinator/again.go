@@ -48,8 +48,8 @@ func (a *acting) again(q *protocol.Submit, known bool, old core.Run) (*part.Comm
 	return &c, err
 }
 
-// anew has a run begin of which no checkpoint was committed. If it has left something it begins
-// again only if it may, and what it has left is set aside.
+// anew begins a run of which no checkpoint was committed. If it has left something it begins again
+// only if it may, and what it has left is set aside.
 func (r *record) anew(begin bool) error {
 	t, err := part.ReadTraces(r.dir)
 	if err != nil || t.None() {
@@ -212,7 +212,8 @@ func (r *record) retire() {
 	r.letGo()
 }
 
-// note has a run's folder say where the run stands, and lets it go when the run is over.
+// note writes into a run's folder where the run stands, and releases the folder when the run is
+// over.
 func (a *acting) note(run core.Run) {
 	run = core.Run{Name: run.Name, Phase: run.Phase, Epoch: run.Epoch, Shards: run.Shards, Last: run.Last} // the rest is the loop's
 	a.write(run.Name, func(r *record) error {

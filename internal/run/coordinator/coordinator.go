@@ -34,7 +34,7 @@ var ErrShort = errors.New("too few workers")
 // Options configure a coordinator.
 type Options struct {
 	Listener net.Listener
-	Address  string      // where others reach it; the listener's by default
+	Address  string      // address at which other processes reach it; the listener's by default
 	TLS      *tls.Config // nil is for loopback alone
 	Store    Store
 	Planner  Planner
@@ -43,7 +43,7 @@ type Options struct {
 	Bounds  Bounds
 	Core    core.Settings
 	Tick    time.Duration // 250 ms by default
-	Silence time.Duration // after which a worker is suspected; 1 s by default
+	Silence time.Duration // time after which a silent worker is suspected; 1 s by default
 	Brief   time.Duration // time that other runs wait for the plan of one; 500 ms by default
 
 	Log   *slog.Logger // nil is none

@@ -11,7 +11,7 @@ import (
 // mostDrained bounds the workers of one call.
 const mostDrained = 1000
 
-// Drain has workers leave once their runs can go on without them.
+// Drain drains workers, which leave once their runs can go on without them.
 func (c *coordinator) Drain(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (s *session) hear(now time.Time) { s.heard.Store(&now) }
 // quiet returns how long before now the last sign of life was.
 func (s *session) quiet(now time.Time) time.Duration { return now.Sub(*s.heard.Load()) }
 
-// end has the connection closed.
+// end closes the connection.
 func (s *session) end() { s.once.Do(func() { close(s.over) }) }
 
 // offer queues a message; false if the worker takes none.
@@ -116,7 +116,7 @@ func (c *coordinator) Join(stream protocol.Session) error {
 	}
 }
 
-// names are those of workers and runs; they become parts of paths.
+// names matches the names that workers and runs may have; they become parts of paths.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // check refuses a worker that does not belong here.

@@ -140,8 +140,8 @@ func unusable(h *protocol.Hello, err error) error {
 	return protocol.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
 }
 
-// look has a worker leave a mark in its store, if there is one, and returns the mark that it finds
-// there then.
+// look asks a worker to leave a mark in its store, if mark is not empty, and returns the mark that
+// the worker finds there then.
 func (a *acting) look(s *session, mark string) (found string, err error) {
 	if err := s.stream.Send(&protocol.Down{Kind: protocol.KindLook, Text: mark}); err != nil {
 		return "", err

@@ -32,8 +32,8 @@ type Options struct {
 	// that they share: then the socket itself carries.
 	NoSocket, NoMemory bool
 
-	Silence time.Duration // after which a peer counts as lost; 1 s
-	Connect time.Duration // after which a peer that does not answer cannot be reached; 60 s
+	Silence time.Duration // time after which a silent peer counts as lost; 1 s
+	Connect time.Duration // time after which a peer that does not answer is unreachable; 60 s
 	Wait    time.Duration // time for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
 

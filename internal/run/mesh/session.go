@@ -251,8 +251,8 @@ func (s *Session) fail(err error) {
 	})
 }
 
-// announce has the others told of a failure, aside: who reads from them must not wait for it, since
-// it is by that that they are known to have heard, or to be gone.
+// announce tells the other processes of a failure, in a goroutine of its own. Readers must not wait
+// for it: by reading they learn whether a peer has heard, or is gone.
 func (s *Session) announce(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,8 +105,8 @@ func (s *Session) Released(replica int) { s.peer(s.g.Homes[replica]).held.Add(-1
 // errSoon is why a process that comes in another's place has to try again.
 var errSoon = errors.New("the process before it has not left yet")
 
-// living returns the peer that a process is which says hello: the one that is there, or one
-// that takes its place.
+// living returns the peer for a process that says hello: the present one, or a new one that takes
+// its place.
 func (s *Session) living(h hello) (*peer, error) {
 	s.swap.Lock()
 	defer s.swap.Unlock()

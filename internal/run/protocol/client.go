@@ -139,8 +139,8 @@ func (c *Client) Resume(ctx context.Context, name, config string, how Again) err
 	return err
 }
 
-// Delete has a run that is over forgotten and its folder removed. It returns what is left
-// for the user to remove.
+// Delete makes the coordinator forget a run that is over, and removes its folder. It returns what
+// is left for the user to remove.
 func (c *Client) Delete(ctx context.Context, run string) (left string, err error) {
 	ok, err := invoke[OK](ctx, c, "Delete", &Named{Version: Version, Run: run})
 	if err != nil {
@@ -185,13 +185,14 @@ func (c *Client) Gather(ctx context.Context, workers int) error {
 	}
 }
 
-// Stop has a run end at its next consistent point, or now. It does not wait for that.
+// Stop ends a run at its next consistent point, or now. It does not wait for that.
 func (c *Client) Stop(ctx context.Context, run string, now bool) error {
 	_, err := invoke[OK](ctx, c, "Stop", &Named{Version: Version, Run: run, Now: now})
 	return err
 }
 
-// Drain has workers leave once their runs can go on without them. It does not wait for that.
+// Drain drains workers, which leave once their runs can go on without them. It does not wait for
+// that.
 func (c *Client) Drain(ctx context.Context, workers ...string) error {
 	_, err := invoke[OK](ctx, c, "Drain", &Named{Version: Version, Workers: workers})
 	return err

@@ -21,7 +21,8 @@ type Server interface {
 	Submit(context.Context, *Submit) (*OK, error)
 	Status(context.Context, *Named) (*Status, error)
 	Stop(context.Context, *Named) (*OK, error)
-	// Drain has workers leave once their runs can go on without them. It does not wait for that.
+	// Drain drains workers, which leave once their runs can go on without them. It does not wait
+	// for that.
 	Drain(context.Context, *Named) (*OK, error)
 	// Delete forgets a run that is over, and removes its folder.
 	Delete(context.Context, *Named) (*OK, error)

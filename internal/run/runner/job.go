@@ -37,7 +37,7 @@ type Job struct {
 	Dir    string // run folder; empty: nothing is kept
 	Files  string // folder of what recorders in Wrap write; empty is Dir
 	Resume bool   // go on from Dir's newest good checkpoint
-	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of
+	// OrBegin begins a run again that is to be resumed and has no good checkpoint, instead of
 	// failing. What it has left is set aside.
 	OrBegin bool
 	// RestartEpisodes resumes with new episodes where an environment cannot save

@@ -179,7 +179,7 @@ func (s *Session) of(err error) error {
 	return fmt.Errorf("run %s: %w", s.Dir, err)
 }
 
-// begin has a run without a good checkpoint begin, if nothing is lost by it or that was asked for.
+// begin begins a run that has no good checkpoint, if nothing is lost by it or the job asks for it.
 func (s *Session) begin(skipped []error) error {
 	err := nothing(s.Dir, skipped)
 	if err != nil && !s.OrBegin {

@@ -10,7 +10,7 @@ import (
 // errLeft is the cause of the end of a worker that was to leave.
 var errLeft = errors.New("the worker was told to leave")
 
-// await has the worker leave when that is asked for, until ctx is done.
+// await makes the worker leave when it is asked to. It returns then, or when ctx is done.
 func (w *worker) await(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -19,8 +19,9 @@ func (w *worker) await(ctx context.Context) {
 	}
 }
 
-// leave has the worker tell its coordinator that it is to leave, and leave when it is dismissed, or
-// when its time is over. Without a coordinator and a part there is nothing to wait for.
+// leave tells the coordinator that the worker is to leave, and ends the worker when it is
+// dismissed, or when its time is over. Without a coordinator and a part there is nothing to wait
+// for.
 func (w *worker) leave(why string) {
 	p := w.current()
 	w.mu.Lock()

@@ -143,7 +143,7 @@ func (p *running) start() {
 	}
 }
 
-// halt has a part end at its next consistent point.
+// halt ends a part at its next consistent point.
 func (p *running) halt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,7 @@ type Options struct {
 	Shared       *Shared // its store; nil skips the check that workers share it
 
 	Beat    time.Duration // between signs of life; 250 ms by default
-	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
+	Silence time.Duration // time after which a silent coordinator counts as lost; 1 s by default
 	Lease   time.Duration // time for which a part goes on without a lease; 5 s by default
 	// Leave is how long a part may take to end that was given up; 30 s by default. Code of an
 	// algorithm or an environment may not end at all, and only the end of the process ends it then.

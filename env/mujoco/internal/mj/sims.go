@@ -38,7 +38,7 @@ type engine interface {
 	close()
 }
 
-// op is what is done to simulations.
+// op is an operation on simulations.
 type op struct {
 	do       verb
 	substeps int // substeps of a step

@@ -10,7 +10,7 @@ import (
 // name.
 func (r *Run) Blank() bool { return r.Phase.Over() && r.Phase != Done && r.Last == nil }
 
-// again has a run go on that is over, or that only its folder knows of.
+// again resumes a run that is over, or that only its folder knows of.
 func (e Submitted) again(c *Core, old *Run) {
 	switch {
 	case old == nil:

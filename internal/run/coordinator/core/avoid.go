@@ -140,7 +140,7 @@ func (f Fault) within(r *Run) Fault {
 	return f
 }
 
-// behind has workers left out of a run that had not built their parts of it when others had.
+// behind excludes workers from a run that had not built their parts of it when others had.
 func (c *Core) behind(r *Run, e PartFailed) {
 	for _, name := range e.Late {
 		if c.Worker(name) != nil && c.unfit(name, r.Name) == nil {
@@ -207,7 +207,7 @@ func (c *Core) reconsider() {
 	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return !u.now() && gone(u.Worker) })
 }
 
-// shun has a worker left out of one run or of all, and reports whether there is another that may do
+// shun excludes a worker from one run or from all, and reports whether there is another that may do
 // better.
 func (c *Core) shun(r *Run, name, why, run string) bool {
 	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {

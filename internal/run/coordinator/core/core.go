@@ -6,13 +6,13 @@ import "slices"
 type Settings struct {
 	Grace    int64 `json:"grace"`    // time for workers to come back to a new coordinator
 	Return   int64 `json:"return"`   // time for a worker to come back whose connection broke
-	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
+	Settle   int64 `json:"settle"`   // time after a failure to see whether a lost worker was its reason
 	Start    int64 `json:"start"`    // time for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
 	Patience int64 `json:"patience"` // time for a run to wait for workers
 	Vacancy  int64 `json:"vacancy"`  // time with a vacant part, while the other parts go on
 	Halt     int64 `json:"halt"`     // time for a run that is to stop to come to a consistent point
-	Lived    int64 `json:"lived"`    // after which the failure of a part is not that of the one before it again
+	Lived    int64 `json:"lived"`    // time after which the failure of a part counts as a new one
 	Retry    int64 `json:"retry"`    // between attempts to plan a run that waits for workers
 	Avoid    int64 `json:"avoid"`    // time during which no run is planned on a bad connection or worker; longer each time it is bad again
 	Doubt    int64 `json:"doubt"`    // the same, for a silent connection that no worker has tried to reopen
@@ -63,7 +63,7 @@ func (c *Core) changed(r *Run) {
 	}
 }
 
-// tell has the user told, and remembered with the run.
+// tell adds a message for the user to the run's history.
 func (c *Core) tell(r *Run, text string) {
 	r.remember(text)
 	c.changed(r)

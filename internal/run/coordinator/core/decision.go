@@ -51,8 +51,8 @@ type (
 	}
 	// Start lets a part that is ready begin: all others are ready as well.
 	Start struct{ From }
-	// Halt has the part that decides end the run at its next consistent point, which it
-	// keeps a checkpoint of. It may be told several times.
+	// Halt tells the part that decides to end the run at its next consistent point, with a
+	// checkpoint. It may be told several times.
 	Halt struct{ From }
 	// Drain tells a worker that it is to leave, which it does when it is dismissed.
 	Drain struct {

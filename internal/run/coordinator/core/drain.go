@@ -67,7 +67,7 @@ func (c *Core) leaving(r *Run) string {
 	return ""
 }
 
-// handOver has a run go on without a worker that is to leave: from its next consistent point on, or
+// handOver replans a run without a worker that is to leave: from its next consistent point on, or
 // now if nothing was done since its checkpoint.
 func (c *Core) handOver(r *Run, name string) {
 	if r.Phase == Starting {

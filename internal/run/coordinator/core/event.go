@@ -55,8 +55,8 @@ type (
 		Now    bool
 		Ticket int64
 	}
-	// DrainAsked has workers leave when their runs can go on without them: all of them, or none if
-	// one is not there.
+	// DrainAsked drains workers, which leave when their runs can go on without them: all of them,
+	// or none if one is not there.
 	DrainAsked struct {
 		Workers []string
 		Ticket  int64

@@ -19,8 +19,7 @@ func (e StopAsked) happen(c *Core) {
 
 const asked = "as was asked for"
 
-// halt has a run that is under way come to an end at its next consistent point, of
-// which it keeps a checkpoint.
+// halt ends a run that is under way at its next consistent point, with a checkpoint.
 func (c *Core) halt(r *Run) {
 	if r.Halting {
 		return // it was asked for before

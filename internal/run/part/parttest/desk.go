@@ -87,7 +87,7 @@ func (d *Desk) Note(text string) {
 	d.notes = append(d.notes, text)
 }
 
-// Halt has the epoch end at its next consistent point. It is called once.
+// Halt ends the epoch at its next consistent point. It is called once.
 func (d *Desk) Halt() { close(d.halt) }
 
 // Halted implements part.Reporter.
