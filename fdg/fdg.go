@@ -138,7 +138,6 @@ type Impl string
 const (
 	Host    Impl = "host"  // Go
 	GraphFn Impl = "graph" // a graph function, on any device
-	CUDA    Impl = "cuda"  // CUDA source
 )
 
 // Region is a list of nodes in program order.

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported is whether there can be pipes.
-const Supported = true
-
 // Pipe is one end: one goroutine may read while another writes.
 type Pipe struct {
 	conn *net.UnixConn

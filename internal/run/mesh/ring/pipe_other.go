@@ -7,9 +7,6 @@ import (
 	"net"
 )
 
-// Supported is whether there can be pipes.
-const Supported = false
-
 // Pipe is one end; here there are none.
 type Pipe struct{}
 
