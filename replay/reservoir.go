@@ -57,7 +57,7 @@ func (r *Reservoir[E]) Insert(e E, keep rl.Tensor) {
 		r.begin(e, leaves, rows, r.slotsOf, nil)
 	}
 	if !r.fit(leaves) || keep.Ok() && keep.Rows() != rows {
-		rl.Failf("a reservoir is given other tensors (%v, keep %v) than before", leaves, keep)
+		rl.Failf("the reservoir is given other tensors (%v, keep %v) than before: rows must always have the same fields and shapes", leaves, keep)
 	}
 	var wanted []bool
 	if keep.Ok() {

@@ -164,7 +164,7 @@ func TestReservoirErrors(t *testing.T) {
 		part string
 	}{
 		{func() { replay.NewReservoir[given](s, "none", 0) }, "capacity 0: it must be at least 1 row"},
-		{func() { r.Sample(s.Key("x"), 1) }, "no row yet"},
+		{func() { r.Sample(s.Key("x"), 1) }, "before it has a row"},
 		{func() { r.Insert(given{}, rl.Tensor{}) }, "has no tensor to keep rows of"},
 		{func() { r.Insert(given{ID: iota32(s, 0, 2), Extra: iota32(s, 0, 3)}, rl.Tensor{}) }, "Extra has 3 rows, others have 2"},
 	} {

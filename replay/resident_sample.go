@@ -16,7 +16,7 @@ func (t tracedTable[E]) sample(k rl.Key, n int) (s Sample[E]) {
 		rl.Failf("the table is sampled before anything is inserted: insert first")
 	}
 	_, held := t.held()
-	t.l.Check(rl.Wrap(graph.GreaterThan(held, graph.ZerosLike(held))), "a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
+	t.l.Check(rl.Wrap(graph.GreaterThan(held, graph.ZerosLike(held))), "the table is sampled before it has a row: call Ready first, or begin to learn later")
 	draw := t.uniform
 	if t.priority != nil {
 		draw = t.proportional

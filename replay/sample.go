@@ -49,7 +49,7 @@ func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 func (t *Table[E]) sampled(k rl.Key, n int) Sample[E] {
 	t.land()
 	if !t.Ready(1) {
-		rl.Failf("a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
+		rl.Failf("the table is sampled before it has a row: call Ready first, or begin to learn later")
 	}
 	t.sampledRows += int64(n)
 	prob := t.draw(k, n)

@@ -135,7 +135,7 @@ func TestTableErrors(t *testing.T) {
 		{func() { table(9, replay.Options{NStep: 2, Sequence: 2}) }, "not both"},
 		{func() { replay.NewTable[untagged](s, "u", 9, replay.Options{NStep: 2}) }, `the tag replay:"sum"`},
 		{func() { replay.NewTable[mistagged](s, "m", 9, replay.Options{NStep: 2}) }, `replay:"total"`},
-		{func() { table(9, replay.Options{}).Sample(s.Key("x"), 1) }, "no row yet"},
+		{func() { table(9, replay.Options{}).Sample(s.Key("x"), 1) }, "before it has a row"},
 		{func() { table(1, replay.Options{}).Insert(transition{}, flag(2)) }, "cannot hold 1 steps of 2 environments"},
 		{func() { table(9, replay.Options{}).Insert(transition{Reward: iota32(s, 0, 3)}, flag(2)) }, "Reward has 3 rows, others have 2"},
 		{func() { h.table.Insert(transition{}, flag(2)) }, "other tensors"},

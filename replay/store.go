@@ -52,7 +52,7 @@ func (t *store[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor, span int, role
 // check fails unless rows are like those before.
 func (t *store[E]) check(leaves []rl.Tensor, done rl.Tensor) {
 	if !t.fit(leaves) || done.Rows() != t.envs {
-		rl.Failf("a table is given other tensors (%v, done %v) than before", leaves, done)
+		rl.Failf("the table is given other tensors (%v, done %v) than before: rows must always have the same fields and shapes", leaves, done)
 	}
 }
 

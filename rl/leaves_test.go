@@ -80,7 +80,7 @@ func TestRebuildCounts(t *testing.T) {
 	fails(t, func() { rl.Rebuild(v, append(leaves, rl.Scalar(1))) }, "1 tensors too many for rl_test.outer")
 	// Each at another kind of leaf, and with spare capacity that must not be read.
 	for _, n := range []int{0, 4, 6, 10} {
-		fails(t, func() { rl.Rebuild(v, leaves[:n]) }, "too few tensors")
+		fails(t, func() { rl.Rebuild(v, leaves[:n]) }, "fewer tensors")
 	}
 }
 

@@ -141,7 +141,7 @@ func add(parts []Tensor) Tensor {
 		return like
 	}
 	if like.val == nil {
-		failf("a sum of %s", like.describe())
+		failf("tensors of %s cannot be summed", like.describe())
 	}
 	return device(parts).fresh(like.Shape(), func(flat any) {
 		switch out := flat.(type) {

@@ -44,7 +44,7 @@ func TestPermutationFill(t *testing.T) {
 
 func TestPermutationOutside(t *testing.T) {
 	for _, x := range []struct{ n, j int }{{0, 0}, {3, 3}, {3, -1}} {
-		fails(t, func() { rl.NewPermutation(rl.NewKey(1), x.n).At(x.j) }, "position", "things")
+		fails(t, func() { rl.NewPermutation(rl.NewKey(1), x.n).At(x.j) }, "position", "outside an order")
 	}
 }
 

@@ -88,7 +88,7 @@ func TestShardGrad(t *testing.T) {
 	weight, sums = rl.System.GradParts(sum)
 	near(t, "gradient", rl.Floats(sums[0]), want, 1e-4)
 	near(t, "weight", rl.Floats(weight), []float64{total}, 0)
-	fails(t, func() { rl.System.HandGrads(g); rl.System.HandGrads(g) }, "handed on")
+	fails(t, func() { rl.System.HandGrads(g); rl.System.HandGrads(g) }, "after they were applied or sent")
 }
 
 // TestShardSecond: what is drawn for second environments, of another number, goes by

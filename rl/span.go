@@ -278,7 +278,7 @@ func (p *spanProgram) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	p.moved = nil
 	after := held(p.state)
 	if len(after) != len(before) {
-		failf("a component has other tensors behind it than before")
+		failf("a component changes its tensors in the statements")
 	}
 	for i, t := range after {
 		if t.node != before[i].node {

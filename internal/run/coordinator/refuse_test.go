@@ -72,7 +72,7 @@ func strange(t *testing.T, at string) {
 	defer conn.Close()
 	for name, c := range map[string]struct{ send, want string }{
 		"nothing":     {"", "cut short"},
-		"garbage":     {"\x00\x00\x00\x05garbage", "a message that is none"},
+		"garbage":     {"\x00\x00\x00\x05garbage", "not a message"},
 		"a long head": {"\xff\xff\xff\xff{}", "says that its head has 4294967295"},
 		"no hello":    {frame(`{"kind":"commit","run":"r","epoch":1}`), "no introduction"},
 		"old version": {frame(`{"kind":"hello","hello":{"version":0}}`), "speaks version 0 of the protocol"},

@@ -88,7 +88,7 @@ func (a *acting) conclude(s *session, x receipt) error {
 	}
 	e := s.told(m)
 	if e == nil {
-		return fmt.Errorf("a message of kind %q that makes no sense", m.Kind)
+		return fmt.Errorf("a message of unknown kind %q", m.Kind)
 	}
 	if !a.put(event{Event: e}) {
 		return ErrDeposed

@@ -71,7 +71,7 @@ func (s *Session) Want(to, from, edge int) {
 // credited does what a credit says.
 func (s *Session) credited(p *peer, r room) error {
 	if !s.speaks(p, r.by) {
-		return fmt.Errorf("it speaks for replica %d, which is not its", r.by)
+		return fmt.Errorf("it sent a credit of replica %d, which it does not have", r.by)
 	}
 	return s.g.Links.Room(r.to, r.by, r.edge)
 }

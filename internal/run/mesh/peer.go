@@ -88,7 +88,7 @@ func (p *peer) close() {
 }
 
 // errAbsent is why nothing can be sent to a peer that was let in and is not there yet.
-var errAbsent = errors.New("it has not come yet")
+var errAbsent = errors.New("it has not connected yet")
 
 // send sends a frame, with a body that is text.
 func (p *peer) send(f *frame, text ...wire.Piece) error {
@@ -456,7 +456,7 @@ func (s *Session) deliver(p *peer, f frame, body []byte) error {
 	}
 	m.Edge, m.From = f.edge, f.from
 	if !s.speaks(p, f.from) {
-		return fmt.Errorf("it speaks for replica %d, which is not its", f.from)
+		return fmt.Errorf("it sent a message of replica %d, which it does not have", f.from)
 	}
 	return s.g.Links.Deliver(f.to, m, f.kind == post)
 }

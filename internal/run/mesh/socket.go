@@ -44,7 +44,7 @@ func readLetter(r io.Reader) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint16(size[:])
 	if n > mostLetter {
-		return nil, fmt.Errorf("a letter of %d bytes", n)
+		return nil, fmt.Errorf("a handshake message has %d bytes, more than allowed", n)
 	}
 	text := make([]byte, n)
 	_, err := io.ReadFull(r, text)

@@ -115,7 +115,7 @@ func (s *Session) living(h hello) (*peer, error) {
 	case h.life == p.life:
 		return p, nil
 	case h.life < p.life || !s.spares() || p.left.Load():
-		return nil, fmt.Errorf("worker %s was replaced by another one", p.name)
+		return nil, fmt.Errorf("worker %s connects too late: its part is over or another process has it", p.name)
 	}
 	if s.dismiss(p) && (!p.reported.Load() || p.held.Load() > 0) {
 		return nil, errSoon

@@ -60,14 +60,14 @@ func (codec) Unmarshal(data []byte, message any) error {
 		return fmt.Errorf("a message of %d bytes says that its head has %d", len(data), n)
 	}
 	if err := json.Unmarshal(data[:n], message); err != nil {
-		return fmt.Errorf("a message that is none: %w", err)
+		return fmt.Errorf("not a message: %w", err)
 	}
 	t := tail(message)
 	switch rest := data[n:]; {
 	case t != nil:
 		*t = append([]byte(nil), rest...) // gRPC uses its memory again
 	case len(rest) > 0:
-		return fmt.Errorf("a message with %d bytes too many", len(rest))
+		return fmt.Errorf("a message is followed by %d further bytes", len(rest))
 	}
 	return nil
 }

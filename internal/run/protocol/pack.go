@@ -29,7 +29,7 @@ func Pack(a part.Assignment) ([]byte, error) {
 func Unpack(data []byte, me int) (a part.Assignment, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return a, fmt.Errorf("an assignment that is none: %w", err)
+		return a, fmt.Errorf("not an assignment: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(z, maxAssignment+1))
 	if err == nil && len(text) > maxAssignment {
@@ -39,7 +39,7 @@ func Unpack(data []byte, me int) (a part.Assignment, err error) {
 		err = json.Unmarshal(text, &a)
 	}
 	if err != nil {
-		return a, fmt.Errorf("an assignment that is none: %w", err)
+		return a, fmt.Errorf("not an assignment: %w", err)
 	}
 	if a.Me = me; me < 0 || me >= len(a.Workers) {
 		return a, fmt.Errorf("an assignment of part %d of %d of run %s", me, len(a.Workers), a.Run)

@@ -186,7 +186,7 @@ func (v *value) Decode(into any) error {
 		return fmt.Errorf("a value cannot be decoded into %T", into)
 	}
 	if v.done {
-		return errors.New("a value was asked for twice")
+		return errors.New("value decoded twice")
 	}
 	v.done = true
 	c, err := codecOf(p.Type().Elem())
