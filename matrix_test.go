@@ -73,8 +73,11 @@ var synchronous = append([]string{"single-learner-coarse", "single-learner-fine"
 
 // policies returns those of the matrix that have something to split in the subject's loop.
 func (s subject) policies() []string {
-	if s.Offline {
+	switch {
+	case s.Offline:
 		return several
+	case s.Alone:
+		return []string{"single-learner-coarse", "single-learner-fine"}
 	}
 	return synchronous
 }
@@ -410,7 +413,7 @@ func floats(b []byte) []float32 {
 // TestTooManyWorkers: more workers than shards are refused before anything starts.
 func TestTooManyWorkers(t *testing.T) {
 	for _, s := range subjects {
-		for _, p := range synchronous {
+		for _, p := range s.policies() {
 			if s.Offline { // learners share batches out, of any size
 				continue
 			}

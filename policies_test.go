@@ -16,6 +16,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
@@ -108,7 +109,7 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 		workers = 1
 	}
 	set := []string{"envs=4"}
-	if a.Offline {
+	if learnsFromData(t, a) {
 		set = settingsOf(t, a)
 	}
 	_, err := app.Train(context.Background(), app.Job{
@@ -133,6 +134,16 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 	return class, ""
 }
 
+// learnsFromData reports whether a setting of an algorithm names the data set that it learns from.
+func learnsFromData(t *testing.T, a algo.Algorithm) bool {
+	t.Helper()
+	fields, err := config.Fields(a.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(fields, func(f config.Field) bool { return f.Key == "data" && f.Names == "data set" })
+}
+
 // settingsOf returns the settings of an algorithm's small run.
 func settingsOf(t *testing.T, a algo.Algorithm) []string {
 	t.Helper()
@@ -145,7 +156,15 @@ func settingsOf(t *testing.T, a algo.Algorithm) []string {
 
 func environmentOf(t *testing.T, a algo.Algorithm) env.Entry {
 	t.Helper()
-	e, err := algotest.Environment(weft.Builtin(), a.Presets[0].Env)
+	id := a.Presets[0].Env
+	if learnsFromData(t, a) {
+		trial, err := algotest.TrialOf(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = trial.Env // of the data set
+	}
+	e, err := algotest.Environment(weft.Builtin(), id)
 	if err != nil {
 		t.Fatalf("%s's first preset: %v", a.Name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-rl/weft/algo/bc"
 	"github.com/weft-rl/weft/algo/cql"
 	"github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/gail"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/iql"
 	"github.com/weft-rl/weft/algo/mappo"
@@ -41,7 +42,7 @@ func Builtin() app.Set {
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
-			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm,
+			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},

@@ -28,6 +28,7 @@ func TestData(t *testing.T) {
 	if sum("greedy") != sum("same") || sum("greedy") == sum("sampled") {
 		t.Error("a recording does not repeat, or exploration changes nothing")
 	}
+	contains(t, do(t, 0, "record", "run", "--episodes", "5", "--out", "few").out, "recorded 80 steps in 5 episodes")
 	contains(t, do(t, 0, "data", "merge", "greedy", "sampled", "--out", "both").out, "26 episodes")
 	do(t, 0, "data", "split", "both", "--share", "0.5", "--out", "a", "--rest", "b")
 	contains(t, do(t, 0, "data", "check", "a", "b", "both").out, "both: 26 episodes")
@@ -61,6 +62,7 @@ func TestDataMistakes(t *testing.T) {
 		{"data merge text text --out set", "data set text: it is no data set"},
 		{"data split text", "--out and --rest are needed"},
 		{"record text --steps 0", "--steps: 0 is not a number of steps"},
+		{"record text --episodes -1", "--episodes: -1 is not a number of episodes"},
 		{"train bc --data text", "bc: data set "},
 		{"train bc --data debug:identity --record set", "--record: bc steps no environment, so there is nothing to record"},
 		{"train bc --data debug:identity --eval-every 5", "--eval-every: there is no environment to evaluate in: name one with --env"},

@@ -61,6 +61,7 @@ func (c *command) plan() *cobra.Command {
 	}
 	c.settingFlags(cmd, f, planSettings)
 	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", dataUsage)
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)

@@ -22,6 +22,7 @@ import (
 // recordFlags are the flags of record.
 type recordFlags struct {
 	steps          int64
+	episodes       int
 	out            string
 	sample, newest bool
 }
@@ -34,8 +35,10 @@ func (c *command) record() *cobra.Command {
 		Short: "Record a run's policy as a data set",
 		Long: "Record plays a run's policy and writes the episodes into a data set, a Parquet file that algorithms learn\n" +
 			"from with --data. It takes the weights that evaluated best during the run, or the newest if none were\n" +
-			"evaluated. Episodes that are under way when the steps are done are truncated there.",
+			"evaluated. Episodes that are under way when the steps are done are truncated there; --episodes records\n" +
+			"whole ones.",
 		Example: "  weft record runs/sac-Pendulum-v1-seed1 --steps 200000 --out expert.parquet\n" +
+			"  weft record runs/sac-Pendulum-v1-seed1 --episodes 10 --out shown.parquet\n" +
 			"  weft record runs/sac-Pendulum-v1-seed1 --steps 200000 --sample --newest --out medium.parquet",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,6 +46,7 @@ func (c *command) record() *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&f.steps, "steps", 100_000, "steps to record, at least")
+	cmd.Flags().IntVar(&f.episodes, "episodes", 0, "whole episodes to record, instead of --steps")
 	cmd.Flags().StringVar(&f.out, "out", "", "`file` of the data set")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training, with exploration, instead of greedily")
 	cmd.Flags().BoolVar(&f.newest, "newest", false, "record the weights of the newest checkpoint")
@@ -54,6 +58,9 @@ func (c *command) runRecord(ctx context.Context, dir string, flags []config.Assi
 	var errs []error
 	if f.steps < 1 {
 		errs = append(errs, fmt.Errorf("--steps: %d is not a number of steps", f.steps))
+	}
+	if f.episodes < 0 {
+		errs = append(errs, fmt.Errorf("--episodes: %d is not a number of episodes", f.episodes))
 	}
 	if f.out == "" {
 		errs = append(errs, errors.New("--out is needed: it names the file of the data set"))
@@ -81,7 +88,7 @@ func (c *command) runRecord(ctx context.Context, dir string, flags []config.Assi
 		which = runner.NewestAlone
 	}
 	c.started = true
-	m, err := recordInto(ctx, job, f.out, runner.Recording{Weights: which, Greedy: !f.sample, Steps: f.steps})
+	m, err := recordInto(ctx, job, f.out, runner.Recording{Weights: which, Greedy: !f.sample, Steps: f.steps, Episodes: f.episodes})
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (c *command) train() *cobra.Command {
 	}
 	c.settingFlags(cmd, f, nil)
 	flags := cmd.Flags()
-	flags.StringVar(&f.data, "data", "", "data `set` to learn from, of an algorithm that learns from one; short for --set data=")
+	flags.StringVar(&f.data, "data", "", dataUsage)
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
@@ -95,6 +95,9 @@ func (c *command) train() *cobra.Command {
 	})
 	return cmd
 }
+
+// dataUsage is the help of --data.
+const dataUsage = "data `set` to learn from, of an algorithm that learns from one; short for --set data="
 
 // settingFlags makes flags of the run's settings, documented by their tags; of
 // those that are named, if any are.

@@ -42,6 +42,7 @@ func (c *command) verify() *cobra.Command {
 		Example: "  weft verify ppo\n" +
 			"  weft verify ./my/algo --env CartPole-v1\n" +
 			"  weft verify ./my/algo --policy single-learner-coarse --workers 2,5 --iterations 10\n" +
+			"  weft verify ./my/algo --data expert.parquet\n" +
 			"  weft verify dqn --set prioritised=true --json",
 		Args:        cobra.MaximumNArgs(1),
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
@@ -49,6 +50,7 @@ func (c *command) verify() *cobra.Command {
 	}
 	c.settingFlags(cmd, &f.trainFlags, verifySettings)
 	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", dataUsage)
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.workers, "workers", "2,3", "`numbers` of workers to run each policy with")

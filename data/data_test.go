@@ -66,6 +66,21 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestFirst: the first episodes of a set are a set of their own, with what is known of them alone.
+func TestFirst(t *testing.T) {
+	src, err := data.First(set(t), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	datatest.Check(t, src)
+	if m := src.Meta(); m.Episodes != 2 || m.Steps != 4 || m.Longest != 3 || m.Returns.Max != 4 || m.Norm.Mean[0] != 2.5 {
+		t.Errorf("%d episodes of %d steps, the longest of %d, returns to %g, observations %v", m.Episodes, m.Steps, m.Longest, m.Returns.Max, m.Norm.Mean)
+	}
+	if _, err := data.First(set(t), 4); err == nil || !strings.Contains(err.Error(), "the first 4 are asked for, the data set has 3") {
+		t.Errorf("four of three episodes: %v", err)
+	}
+}
+
 // TestSample: every step is drawn as its row has it, and the successor of the last step of an
 // episode is the final observation.
 func TestSample(t *testing.T) {

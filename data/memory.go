@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
@@ -27,6 +28,25 @@ func NewMemory(m Meta) (*Memory, error) {
 		s.sizes = append(s.sizes, c.Shape.Size()*c.Shape.DType.Size())
 	}
 	return s, nil
+}
+
+// First returns the first n episodes of a source as a set in memory, and closes the source.
+func First(src Source, n int) (_ *Memory, err error) {
+	defer func() { err = errors.Join(err, src.Close()) }()
+	if have := len(src.Starts()) - 1; n < 1 || n > have {
+		return nil, fmt.Errorf("episodes: the first %d are asked for, the data set has %d", n, have)
+	}
+	s, err := NewMemory(src.Meta())
+	for i := 0; err == nil && i < n; i++ {
+		var e Episode
+		if e, err = Read(src, i); err == nil {
+			err = s.Add(e)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Complete()
 }
 
 // Add adds an episode, which it copies.

@@ -53,7 +53,8 @@ type Options struct {
 
 // From is the setting that names a data set, for an algorithm to embed.
 type From struct {
-	Data string `names:"data set" doc:"data set to learn from: a file that weft record or weft data import wrote, or a name with the prefix of a registered source"`
+	Data     string `names:"data set" doc:"data set to learn from: a file that weft record or weft data import wrote, or a name with the prefix of a registered source"`
+	Episodes int    `default:"0" unit:"episodes" range:"[0,)" doc:"learn from the first so many episodes of the data set; 0 is all of them"`
 }
 
 // reading names the column that a leaf of E is read from.
@@ -90,6 +91,20 @@ func New[E any](s *rl.Scope, name string, from Source, how Options) *Set[E] {
 	}
 	s.Register(name, d)
 	return d
+}
+
+// NewFrom opens the data set that settings name and does what New does with it.
+//
+//weft:makes name=1
+func NewFrom[E any](s *rl.Scope, name string, from From, how Options) (*Set[E], error) {
+	src, err := Open(from.Data)
+	if err == nil && from.Episodes > 0 {
+		src, err = First(src, from.Episodes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return New[E](s, name, src, how), nil
 }
 
 // Meta describes the data.

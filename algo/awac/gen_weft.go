@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/awac","train":"(*Trainer).Train",
-"starts":["awac.go:29","awac.go:58","awac.go:66","awac.go:99","awac.go:133"],
+"starts":["awac.go:29","awac.go:58","awac.go:66","awac.go:99","awac.go:132"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
@@ -57,12 +57,12 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/awac","train
 {"id":18,"kind":"resource","from":3,"to":11,"resource":2,"carried":-1,"type":"rl.Params","axis":"none","freq":{"loops":[0]}},
 {"id":19,"kind":"resource","from":11,"to":11,"resource":3,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0]}}],
 "resources":[
-{"id":0,"name":"data","kind":"data","type":"data.Set[awac.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"3","line":5,"col":29},"large":true},
+{"id":0,"name":"data","kind":"data","type":"data.Set[awac.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"3","line":1,"col":38},"large":true},
 {"id":1,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":13,"col":21}},
 {"id":2,"name":"critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":14,"col":23}},
 {"id":3,"name":"target critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":15,"col":23}},
-{"id":4,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":18,"col":22}},
-{"id":5,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":19,"col":22}}],
+{"id":4,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":17,"col":22}},
+{"id":5,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":18,"col":22}}],
 "fragments":[
 {"name":"replay","group":"replay","nodes":[1],"resources":[0],"exits":[{"peer":"gradient","kind":"value","name":"s@1","edges":[3],"type":"replay.Sample[awac.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"gradient","kind":"value","name":"s@1.Data","edges":[11],"type":"awac.Transition","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
 {"name":"gradient","group":"learner","nodes":[2,4,5,6,8,9,10],"entries":[{"peer":"apply","kind":"resource","name":"policy","edges":[0,9],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"critics","edges":[1,10],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"target critics","edges":[2],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1","edges":[3],"type":"replay.Sample[awac.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1.Data","edges":[11],"type":"awac.Transition","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"apply","kind":"value","name":"gradient@2.g","edges":[6],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true},{"peer":"apply","kind":"value","name":"gradient@6.g","edges":[14],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true}],"impls":["host","graph"]},

@@ -66,11 +66,10 @@ var Algorithm = algo.DefineOffline("bc", "behavioural cloning: imitates the acti
 }, build)
 
 func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
-	from, err := data.Open(c.Data)
+	set, err := data.NewFrom[Step](s, "data", c.From, data.Options{})
 	if err != nil {
 		return nil, err
 	}
-	set := data.New[Step](s, "data", from, data.Options{})
 	n, err := newNet(s, *c, set)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/bc","train":"(*Trainer).Train",
-"starts":["bc.go:28","bc.go:68","bc.go:96"],
+"starts":["bc.go:28","bc.go:68","bc.go:95"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
@@ -38,10 +38,10 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/bc","train":
 {"id":5,"kind":"value","from":2,"part":"aux.Loss","to":4,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0]}},
 {"id":6,"kind":"value","from":2,"part":"aux.Entropy","to":5,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0]}}],
 "resources":[
-{"id":0,"name":"data","kind":"data","type":"data.Set[bc.Step]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"1","line":5,"col":23},"large":true},
+{"id":0,"name":"data","kind":"data","type":"data.Set[bc.Step]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"1","line":1,"col":32},"large":true},
 {"id":1,"name":"observations","kind":"statistics","type":"rl.Stats","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"2","line":10,"col":23}},
 {"id":2,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"2","line":15,"col":25}},
-{"id":3,"name":"adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"1","line":13,"col":20}}],
+{"id":3,"name":"adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"1","line":12,"col":20}}],
 "fragments":[
 {"name":"replay","group":"replay","nodes":[1],"resources":[0],"exits":[{"peer":"gradient","kind":"value","name":"s@1.Data","edges":[1],"type":"bc.Step","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
 {"name":"gradient","group":"learner","nodes":[2,4,5],"entries":[{"peer":"apply","kind":"resource","name":"policy","edges":[0],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1.Data","edges":[1],"type":"bc.Step","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"apply","kind":"value","name":"gradient@2.g","edges":[4],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true}],"impls":["host","graph"]},

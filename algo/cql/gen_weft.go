@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/cql","train":"(*Trainer).Train",
-"starts":["cql.go:32","cql.go:64","cql.go:73","cql.go:118","cql.go:155"],
+"starts":["cql.go:32","cql.go:64","cql.go:73","cql.go:118","cql.go:154"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
@@ -73,14 +73,14 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/cql","train"
 {"id":28,"kind":"resource","from":3,"to":16,"resource":3,"carried":-1,"type":"rl.Params","axis":"none","freq":{"loops":[0]}},
 {"id":29,"kind":"resource","from":16,"to":16,"resource":4,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0]}}],
 "resources":[
-{"id":0,"name":"data","kind":"data","type":"data.Set[cql.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"3","line":5,"col":29},"large":true},
+{"id":0,"name":"data","kind":"data","type":"data.Set[cql.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"3","line":1,"col":38},"large":true},
 {"id":1,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":21,"col":21}},
 {"id":2,"name":"temperature","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":22,"col":25}},
 {"id":3,"name":"critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":23,"col":23}},
 {"id":4,"name":"target critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"4","line":24,"col":23}},
-{"id":5,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":19,"col":22}},
-{"id":6,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":20,"col":22}},
-{"id":7,"name":"temperature's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":21,"col":22}}],
+{"id":5,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":18,"col":22}},
+{"id":6,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":19,"col":22}},
+{"id":7,"name":"temperature's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"3","line":20,"col":22}}],
 "fragments":[
 {"name":"replay","group":"replay","nodes":[1],"resources":[0],"exits":[{"peer":"gradient","kind":"value","name":"s@1","edges":[4],"type":"replay.Sample[cql.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"gradient","kind":"value","name":"s@1.Data.Obs","edges":[14],"type":"rl.Obs","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
 {"name":"gradient","group":"learner","nodes":[2,4,5,6,8,11,13,14,15],"entries":[{"peer":"apply","kind":"resource","name":"policy","edges":[0,11],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"temperature","edges":[1,12,19],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"critics","edges":[2,13],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"target critics","edges":[3],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1","edges":[4],"type":"replay.Sample[cql.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1.Data.Obs","edges":[14],"type":"rl.Obs","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"apply","kind":"value","name":"gradient@2.g","edges":[7],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true},{"peer":"apply","kind":"value","name":"gradient@8.g","edges":[17],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true},{"peer":"apply","kind":"value","name":"gradient@11.g","edges":[23],"type":"rl.Grads","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","gather","all-reduce"],"blocking":true}],"impls":["host","graph"]},

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/td3bc","train":"(*Trainer).Train",
-"starts":["td3bc.go:31","td3bc.go:74","td3bc.go:83","td3bc.go:92","td3bc.go:126","td3bc.go:159"],
+"starts":["td3bc.go:31","td3bc.go:74","td3bc.go:83","td3bc.go:92","td3bc.go:126","td3bc.go:158"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
@@ -68,13 +68,13 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/td3bc","trai
 {"id":25,"kind":"resource","from":3,"to":14,"resource":1,"carried":-1,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}},
 {"id":26,"kind":"resource","from":14,"to":14,"resource":3,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}}],
 "resources":[
-{"id":0,"name":"data","kind":"data","type":"data.Set[td3bc.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"4","line":5,"col":29},"large":true},
+{"id":0,"name":"data","kind":"data","type":"data.Set[td3bc.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"4","line":1,"col":38},"large":true},
 {"id":1,"name":"critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"5","line":19,"col":70}},
 {"id":2,"name":"target policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"5","line":20,"col":35}},
 {"id":3,"name":"target critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"5","line":20,"col":77}},
-{"id":4,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"4","line":17,"col":22}},
+{"id":4,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"4","line":16,"col":22}},
 {"id":5,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"5","line":19,"col":35}},
-{"id":6,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"4","line":18,"col":22}}],
+{"id":6,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"4","line":17,"col":22}}],
 "fragments":[
 {"name":"replay","group":"replay","nodes":[1],"resources":[0],"exits":[{"peer":"gradient","kind":"value","name":"s@1","edges":[3],"type":"replay.Sample[td3bc.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"gradient","kind":"value","name":"s@1.Data.Obs","edges":[11,16],"type":"rl.Obs","axis":"rows","freq":{"loops":[0],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"gradient","kind":"value","name":"s@1.Data.Action","edges":[15],"type":"rl.Tree","axis":"rows","freq":{"loops":[0],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
 {"name":"gradient","group":"learner","nodes":[2,4,5,7,8,9,11,12],"entries":[{"peer":"apply","kind":"resource","name":"critics","edges":[0,9,13],"type":"rl.Params","axis":"none","freq":{"loops":[0]},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"target policy","edges":[1],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"target critics","edges":[2],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1","edges":[3],"type":"replay.Sample[td3bc.Transition]","axis":"rows","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"apply","kind":"resource","name":"policy","edges":[10,14],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1.Data.Obs","edges":[11,16],"type":"rl.Obs","axis":"rows","freq":{"loops":[0],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"s@1.Data.Action","edges":[15],"type":"rl.Tree","axis":"rows","freq":{"loops":[0],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"apply","kind":"value","name":"gradient@2.g","edges":[6],"type":"rl.Grads","axis":"none","freq":{"loops":[0]},"operators":["send","gather","all-reduce"],"blocking":true},{"peer":"apply","kind":"value","name":"gradient@9.g","edges":[20],"type":"rl.Grads","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","gather","all-reduce"],"blocking":true}],"impls":["host","graph"]},

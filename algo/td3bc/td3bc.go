@@ -124,11 +124,10 @@ var Algorithm = algo.DefineOffline("td3bc", "TD3 on a data set, near the actions
 }, build)
 
 func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
-	from, err := data.Open(c.Data)
+	set, err := data.NewFrom[Transition](s, "data", c.From, data.Options{Discount: c.Gamma})
 	if err != nil {
 		return nil, err
 	}
-	set := data.New[Transition](s, "data", from, data.Options{Discount: c.Gamma})
 	n, err := newNet(s, *c, set)
 	if err != nil {
 		return nil, err

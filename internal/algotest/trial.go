@@ -31,6 +31,8 @@ type Trial struct {
 	// Shared is true if several learners draw from one replay or data set, which plain loops that
 	// meet only at gradients cannot imitate. The algorithm's own tests say what they compute.
 	Shared bool
+	// Alone is true if the loop has one learner: policies with several refuse it.
+	Alone bool
 	// More are runs in further environments, under every policy that accepts them.
 	More []Short
 	Ways Ways

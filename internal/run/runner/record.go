@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 
@@ -17,7 +18,11 @@ import (
 type Recording struct {
 	Weights Weights
 	Greedy  bool
-	Steps   int64 // least number of steps
+	Steps   int64 // least number of steps, unless Episodes are asked for
+	// Episodes is a number of episodes to record from beginning to end. Every environment plays
+	// an even share of them, so that short episodes are no more likely than long ones. 0 records
+	// Steps.
+	Episodes int
 	// Begin is told the description of the set, and returns what takes its episodes.
 	Begin func(data.Meta) (add func(data.Episode) error, err error)
 }
@@ -40,7 +45,7 @@ func RecordRun(ctx context.Context, j Job, r Recording) (err error) {
 	if err := checkAgent(agent); err != nil {
 		return fmt.Errorf("algorithm %s cannot be recorded: %w", j.Algorithm.Name, err)
 	}
-	j.Watch.Note(fmt.Sprintf("recording the %s, for %d steps", t, r.Steps))
+	j.Watch.Note(fmt.Sprintf("recording the %s, for %s", t, r.amount()))
 	s := a.world.Scope().Child("record")
 	defer func() { err = errors.Join(err, s.Close()) }()
 	about := map[string]string{
@@ -49,9 +54,25 @@ func RecordRun(ctx context.Context, j Job, r Recording) (err error) {
 	return rl.Catch(func() error { return record(ctx, s, j, rl.TeamOf(agent), r, about) })
 }
 
+// amount says how much is recorded.
+func (r Recording) amount() string {
+	if r.Episodes > 0 {
+		return fmt.Sprintf("%d episodes", r.Episodes)
+	}
+	return fmt.Sprintf("%d steps", r.Steps)
+}
+
+// envs returns how many environments are recorded at once.
+func (r Recording) envs() int {
+	if r.Episodes > 0 {
+		return min(recordRows, r.Episodes)
+	}
+	return int(max(1, min(recordRows, r.Steps/1000)))
+}
+
 // record plays in a scope of its own.
 func record(ctx context.Context, s *rl.Scope, j Job, team rl.Team, r Recording, about map[string]string) error {
-	n := int(max(1, min(recordRows, r.Steps/1000)))
+	n := r.envs()
 	g, err := env.OpenGroups(s, wrap.Entry(j.Env, j.Wrap.Silent(), j.Dir), n, j.EnvOptions)
 	if err != nil {
 		return err
@@ -70,8 +91,9 @@ func record(ctx context.Context, s *rl.Scope, j Job, team rl.Team, r Recording, 
 		return err
 	}
 	c := newCollector(m, n, add)
+	c.share(r.Episodes)
 	obs := g.Obs()
-	for t := int64(0); t*int64(n) < r.Steps; t++ {
+	for t := int64(0); c.wants(t*int64(n), r); t++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -93,6 +115,7 @@ type collector struct {
 	columns []data.Column
 	under   [][][]byte // rows of the episodes under way, by environment and column
 	final   [][][]byte // the observation after the last step, likewise
+	left    []int      // episodes to come, by environment; nil if steps are counted
 	add     func(data.Episode) error
 }
 
@@ -102,6 +125,21 @@ func newCollector(m data.Meta, envs int, add func(data.Episode) error) *collecto
 		c.under[i], c.final[i] = make([][]byte, len(c.columns)), make([][]byte, len(c.columns))
 	}
 	return c
+}
+
+// share gives every environment its share of a number of episodes, if that is what is counted.
+func (c *collector) share(episodes int) {
+	for e, n := 0, len(c.under); episodes > 0 && e < n; e++ {
+		c.left = append(c.left, (e+1)*episodes/n-e*episodes/n)
+	}
+}
+
+// wants reports whether there is more to record after a number of steps.
+func (c *collector) wants(steps int64, r Recording) bool {
+	if c.left == nil {
+		return steps < r.Steps
+	}
+	return slices.Max(c.left) > 0
 }
 
 // step adds a step of every environment.
@@ -133,13 +171,27 @@ func (c *collector) step(obs rl.Obs, action rl.Tree, out rl.Step) error {
 		}
 	}
 	for e, over := range rl.Read[bool](out.Over) {
-		if over {
-			if err := c.end(e); err != nil {
-				return err
+		if !over {
+			continue
+		}
+		if c.left != nil {
+			if c.left[e]--; c.left[e] < 0 { // the others are not done yet
+				c.forget(e)
+				continue
 			}
+		}
+		if err := c.end(e); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// forget drops the episode of an environment.
+func (c *collector) forget(e int) {
+	for col := range c.under[e] {
+		c.under[e][col] = c.under[e][col][:0]
+	}
 }
 
 // end hands on the episode of an environment.
@@ -153,15 +205,18 @@ func (c *collector) end(e int) error {
 	for col, x := range out.Columns {
 		to := dtypes.UnsafeByteSliceFromAny(x)
 		copy(to[copy(to, c.under[e][col]):], c.final[e][col])
-		c.under[e][col] = c.under[e][col][:0]
 	}
+	c.forget(e)
 	term, trunc := out.Columns[reward+1].([]bool), out.Columns[reward+2].([]bool)
 	trunc[steps-1] = !term[steps-1] // of an episode that is under way, it is the recording that ends
 	return c.add(out)
 }
 
-// cut ends the episodes that are under way.
+// cut ends the episodes that are under way, unless whole ones are recorded.
 func (c *collector) cut() error {
+	if c.left != nil {
+		return nil
+	}
 	for e := range c.under {
 		if err := c.end(e); err != nil {
 			return err
