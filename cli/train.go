@@ -18,6 +18,8 @@ import (
 type trainFlags struct {
 	set           []string
 	data          string
+	demos         string
+	fraction      string // of demonstrations
 	record        string
 	file          string
 	deploy        string
@@ -62,6 +64,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
+			"  weft train sac --env Pendulum-v1 --demos expert.parquet --demo-fraction 0.25\n" +
 			"  weft train dqn --env atari:Breakout --set buffer=1000000 --storage disk --storage-limit 8GB\n" +
 			"  weft train ppo --env Acrobot-v1 --dry-run > acrobot.yaml",
 		Args: cobra.MaximumNArgs(1),
@@ -74,6 +77,8 @@ func (c *command) train() *cobra.Command {
 	c.settingFlags(cmd, f, nil)
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", dataUsage)
+	flags.StringVar(&f.demos, "demos", "", "data `set` of demonstrations that dqn and sac learn from beside their own steps; short for --set demos=")
+	flags.StringVar(&f.fraction, "demo-fraction", "", "`part` of the rows of every update that are demonstrations; short for --set demo_fraction=")
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
@@ -148,8 +153,12 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers
 	if f.record != "" {
 		l.Flags = append(l.Flags, recording(l))
 	}
-	if f.data != "" {
-		l.Set = append(l.Set, config.Assignment{Key: "data", Value: f.data, Source: "--data"})
+	for _, x := range []struct{ flag, key, value string }{
+		{"--data", "data", f.data}, {"--demos", "demos", f.demos}, {"--demo-fraction", "demo_fraction", f.fraction},
+	} {
+		if x.value != "" {
+			l.Set = append(l.Set, config.Assignment{Key: x.key, Value: x.value, Source: x.flag})
+		}
 	}
 	for _, text := range f.set {
 		a, err := config.ParseSet(text, "--set")

@@ -2,6 +2,7 @@ package data_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,29 @@ func TestMemory(t *testing.T) {
 	}
 	if got := m.Norm.Mean[1]; got != .5 || m.Norm.Std[1] != 0 || m.Norm.Mean[0] != 5.5 {
 		t.Errorf("observations %+v", m.Norm)
+	}
+}
+
+// TestAmong: a sample has rows of the set before rows of its own, with their discounts, and the
+// first step of an episode is known.
+func TestAmong(t *testing.T) {
+	s := rl.NewScope(algotest.Device(t), 1)
+	d := data.New[replay.Transition](s, "data", set(t), data.Options{Discount: .5})
+	own := d.Sample(rl.NewKey(9), 6)
+	own.Data.Obs.First = rl.FromFlat(s, make([]bool, 6), 6)
+	own.Data.Next.First = own.Data.Obs.First
+	got, want := d.Among(rl.NewKey(3), 4, own), d.Sample(rl.NewKey(3), 4)
+	rows, mine := rl.Read[int64](want.Index), rl.Read[int64](own.Index)
+	index, reward, first := rl.Read[int64](got.Index), rl.Read[float32](got.Data.Reward), rl.Read[bool](got.Data.Obs.First)
+	for i, r := range reward {
+		from := append(slices.Clone(rows), mine[4:]...)[i]
+		begins := i < 4 && (from == 0 || from == 4 || from == 6)
+		if r != float32(from) || first[i] != begins || i < 4 && index[i] != -1 || i >= 4 && index[i] != mine[i] {
+			t.Errorf("row %d: reward %v, first %v, index %d; the step is %d", i, r, first[i], index[i], from)
+		}
+	}
+	if got := d.Among(rl.NewKey(3), 0, own); !slices.Equal(rl.Read[int64](got.Index), mine) {
+		t.Error("no rows of the set change the sample")
 	}
 }
 

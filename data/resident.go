@@ -17,6 +17,7 @@ type boarded struct {
 	Columns []rl.Tensor // [rows, ...]; absent where nothing is read
 	Row     rl.Tensor   // int32, of every step: its row
 	Left    rl.Tensor   // int32, of every step: steps until the end of its episode
+	Begins  rl.Tensor   // bool, of every row: whether an episode begins with it
 	Start   rl.Tensor   // int32, of every episode: its first row
 	Length  rl.Tensor   // int32, of every episode: its steps
 }
@@ -49,14 +50,17 @@ func (d *Set[E]) board() {
 		}
 	}
 	var row, left, start, length []int32
+	begins := make([]bool, rows)
 	for e, from := range d.starts[:len(d.starts)-1] {
 		steps := int32(d.starts[e+1]-from) - 1
+		begins[from] = true
 		start, length = append(start, int32(from)), append(length, steps)
 		for t := range steps {
 			row, left = append(row, int32(from)+t), append(left, steps-t)
 		}
 	}
 	d.on.Row, d.on.Left = rl.FromFlat(d.scope, row, len(row)), rl.FromFlat(d.scope, left, len(left))
+	d.on.Begins = rl.FromFlat(d.scope, begins, len(begins))
 	d.on.Start, d.on.Length = rl.FromFlat(d.scope, start, len(start)), rl.FromFlat(d.scope, length, len(length))
 }
 

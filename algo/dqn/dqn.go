@@ -15,6 +15,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
@@ -27,6 +28,7 @@ type Trainer struct {
 	Config
 	Env     env.Batch
 	Replay  *replay.Table[Transition]
+	Shown   *data.Set[Transition] // demonstrations; nil without
 	Actor   *Actor
 	Learner *Learner
 }
@@ -67,6 +69,9 @@ func (t *Trainer) Learn(run *rl.Run) {
 	beta := rl.Scalar(t.BetaAt(run.Progress()))
 	for u := range t.Updates {
 		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
+		if n := t.DemoRows(t.Batch); n > 0 {
+			s = t.Shown.Among(run.Key("demos", u), n, s)
+		}
 		priority := t.Learner.Update(run, u, Batch{s, beta})
 		if t.Prioritised {
 			t.Replay.Prioritise(s.Index, priority)
@@ -161,6 +166,7 @@ type Config struct {
 	Batch          int   `default:"128" unit:"rows" range:"[1,)" doc:"rows of an update"`
 	Buffer         int   `default:"10000" unit:"rows" range:"[1,)" doc:"rows that are kept"`
 	LearningStarts int64 `default:"10000" unit:"steps" range:"[1,)" doc:"steps taken before the first update"`
+	data.Demonstrated
 
 	nn.Rate     `defaults:"learning_rate=2.5e-4"`
 	AdamEps     float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
@@ -195,6 +201,9 @@ func (c *Config) Validate() error {
 	}
 	if least := int64(c.NStep * c.Envs); c.LearningStarts < least {
 		errs = append(errs, fmt.Errorf("learning_starts: after %d steps there is no row of n_step=%d steps in %d environments; at least %d are needed", c.LearningStarts, c.NStep, c.Envs, least))
+	}
+	if c.Prioritised && c.Demos != "" {
+		errs = append(errs, errors.New("demos: demonstrations are drawn evenly and have no priorities: set prioritised=false"))
 	}
 	if c.ActorPriorities && !c.Prioritised {
 		errs = append(errs, errors.New("actor_priorities: rows are drawn uniformly: set prioritised=true as well"))
@@ -246,7 +255,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 		Learner: newLearner(s, *c, q, target),
 	}
 	t.Actor.rank = rl.NewFunc(s, "rank", ranker{*c, q}.rank)
-	return t, nil
+	if c.Demos != "" {
+		spec := e.Spec()
+		t.Shown, err = data.NewShown[Transition](s, c.Demonstrated, spec.Obs, spec.Action, data.Options{NStep: c.NStep, Discount: c.Gamma})
+	}
+	return t, err
 }
 
 func newLearner(s *rl.Scope, c Config, q, target *net) *Learner {

@@ -24,64 +24,64 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:113", Batched: true},
-		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:53", Batched: true},
-		coarseRank:   {Name: "rank", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 7, Pos: "dqn.go:116", Batched: true},
-		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "dqn.go:133", Under: 11, Lasting: true},
+		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:51"},
+		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:118", Batched: true},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:55", Batched: true},
+		coarseRank:   {Name: "rank", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 7, Pos: "dqn.go:121", Batched: true},
+		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "dqn.go:138", Under: 11, Lasting: true},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (dqn.go:37) for the fragments
+// trainCoarseCollector is (*Trainer).Train (dqn.go:39) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := t.Env.Obs()                              // dqn.go:49
-		edge.Gather(x, coarseObs, obs)                  // dqn.go:49
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
-			edge.Gather(x, coarseAction, action)                          // dqn.go:113
-			out := t.Env.Step(action)                                     // dqn.go:53
-			// dqn.go:53
+	for run.Next() { // dqn.go:40
+		obs := t.Env.Obs()                              // dqn.go:51
+		edge.Gather(x, coarseObs, obs)                  // dqn.go:51
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		for i := range t.TrainEvery {                   // dqn.go:53
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:54
+			edge.Gather(x, coarseAction, action)                          // dqn.go:118
+			out := t.Env.Step(action)                                     // dqn.go:55
+			// dqn.go:55
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := t.Actor.Rank(row)        // dqn.go:56
-				edge.Gather(x, coarseRank, rank) // dqn.go:116
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := t.Actor.Rank(row)        // dqn.go:58
+				edge.Gather(x, coarseRank, rank) // dqn.go:121
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		edge.Flush(x, coarseAction, coarseOut, coarseRank) // dqn.go:51
-		if run.Steps() >= t.LearningStarts {               // dqn.go:40
-			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:133
+		edge.Flush(x, coarseAction, coarseOut, coarseRank) // dqn.go:53
+		if run.Steps() >= t.LearningStarts {               // dqn.go:42
+			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:138
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (dqn.go:37) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (dqn.go:39) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:49
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		for range t.TrainEvery {                        // dqn.go:51
-			action := edge.Gathered[rl.Tree](x, coarseAction)                     // dqn.go:113
-			out := edge.Gathered[rl.Step](x, coarseOut)                           // dqn.go:53
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := edge.Gathered[rl.Tensor](x, coarseRank) // dqn.go:116
-				t.Replay.InsertRanked(row, out.Over, rank)      // dqn.go:56
+	for run.Next() { // dqn.go:40
+		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:51
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		for range t.TrainEvery {                        // dqn.go:53
+			action := edge.Gathered[rl.Tree](x, coarseAction)                     // dqn.go:118
+			out := edge.Gathered[rl.Step](x, coarseOut)                           // dqn.go:55
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := edge.Gathered[rl.Tensor](x, coarseRank) // dqn.go:121
+				t.Replay.InsertRanked(row, out.Over, rank)      // dqn.go:58
 			} else {
-				t.Replay.Insert(row, out.Over) // dqn.go:58
+				t.Replay.Insert(row, out.Over) // dqn.go:60
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:62
-		if run.Steps() >= t.LearningStarts { // dqn.go:40
-			t.Learn(run)                                   // dqn.go:41
-			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:133
+		run.Log("epsilon", epsilon)          // dqn.go:64
+		if run.Steps() >= t.LearningStarts { // dqn.go:42
+			t.Learn(run)                                   // dqn.go:43
+			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:138
 		}
 	}
 	return run.Err()

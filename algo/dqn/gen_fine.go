@@ -22,50 +22,50 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:113"},
-		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:53"},
+		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:51"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:118"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:55"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (dqn.go:37) for the fragment
+// trainFineEnvironment is (*Trainer).Train (dqn.go:39) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := t.Env.Obs()           // dqn.go:49
-		edge.Gather(x, fineObs, obs) // dqn.go:49
-		for range t.TrainEvery {     // dqn.go:51
-			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:113
-			out := t.Env.Step(action)                        // dqn.go:53
-			// dqn.go:53
+	for run.Next() { // dqn.go:40
+		obs := t.Env.Obs()           // dqn.go:51
+		edge.Gather(x, fineObs, obs) // dqn.go:51
+		for range t.TrainEvery {     // dqn.go:53
+			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:118
+			out := t.Env.Step(action)                        // dqn.go:55
+			// dqn.go:55
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (dqn.go:37) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (dqn.go:39) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:49
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:52
-			edge.Scatter(x, fineAction, action)                                   // dqn.go:113
-			out := edge.Gathered[rl.Step](x, fineOut)                             // dqn.go:53
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := t.Actor.Rank(row)                  // dqn.go:56
-				t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:56
+	for run.Next() { // dqn.go:40
+		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:51
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		for i := range t.TrainEvery {                   // dqn.go:53
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:54
+			edge.Scatter(x, fineAction, action)                                   // dqn.go:118
+			out := edge.Gathered[rl.Step](x, fineOut)                             // dqn.go:55
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := t.Actor.Rank(row)                  // dqn.go:58
+				t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:58
 			} else {
-				t.Replay.Insert(row, out.Over) // dqn.go:58
+				t.Replay.Insert(row, out.Over) // dqn.go:60
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:62
-		if run.Steps() >= t.LearningStarts { // dqn.go:40
-			t.Learn(run) // dqn.go:41
+		run.Log("epsilon", epsilon)          // dqn.go:64
+		if run.Steps() >= t.LearningStarts { // dqn.go:42
+			t.Learn(run) // dqn.go:43
 		}
 	}
 	return run.Err()

@@ -15,6 +15,7 @@ const (
 	learnersRank
 	learnersRow2
 	learnersOutOver2
+	learnersS
 	learnersG
 	learnersSIndex
 	learnersPriority
@@ -26,54 +27,59 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersRow:      {Name: "row", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
-		learnersRank:     {Name: "rank", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:56"},
-		learnersRow2:     {Name: "row#2", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:58"},
-		learnersOutOver2: {Name: "out.Over#2", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:58"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "dqn.go:133", Under: 11, Lasting: true},
-		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 20, Pos: "dqn.go:72", Under: 11, Lasting: true},
-		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 20, Pos: "dqn.go:72", Under: 11, Lasting: true},
+		learnersRow:      {Name: "row", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:58"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:58"},
+		learnersRank:     {Name: "rank", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 8, Pos: "dqn.go:58"},
+		learnersRow2:     {Name: "row#2", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:60"},
+		learnersOutOver2: {Name: "out.Over#2", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 9, Pos: "dqn.go:60"},
+		learnersS:        {Name: "s", Operator: "all-gather", From: "learner", To: "learner", Type: "replay.Sample[dqn.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:73", Under: 11},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 19, Pos: "dqn.go:138", Under: 11, Lasting: true},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "dqn.go:77", Under: 11, Lasting: true},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "dqn.go:77", Under: 11, Lasting: true},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (dqn.go:37) for the fragments
+// trainLearnersLearner is (*Trainer).Train (dqn.go:39) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := t.Env.Obs()                              // dqn.go:49
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:52
-			out := t.Env.Step(action)                                             // dqn.go:53
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := t.Actor.Rank(row) // dqn.go:56
-				// dqn.go:56
+	for run.Next() { // dqn.go:40
+		obs := t.Env.Obs()                              // dqn.go:51
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		for i := range t.TrainEvery {                   // dqn.go:53
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})         // dqn.go:54
+			out := t.Env.Step(action)                                             // dqn.go:55
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := t.Actor.Rank(row) // dqn.go:58
+				// dqn.go:58
 				t.Replay.InsertRanked(edge.AllGather(x, learnersRow, row), edge.AllGather(x, learnersOutOver, out.Over), edge.AllGather(x, learnersRank, rank))
 			} else {
-				t.Replay.Insert(edge.AllGather(x, learnersRow2, row), edge.AllGather(x, learnersOutOver2, out.Over)) // dqn.go:58
+				t.Replay.Insert(edge.AllGather(x, learnersRow2, row), edge.AllGather(x, learnersOutOver2, out.Over)) // dqn.go:60
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:62
-		if run.Steps() >= t.LearningStarts {     // dqn.go:40
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:67
-			for u := range t.Updates {                  // dqn.go:68
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:69
-				b := Batch{s, beta}                                                                     // dqn.go:70
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:132
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:133
-				run.Log("loss/td", m.Loss)                                                              // dqn.go:134
-				run.Log("q", m.Q)                                                                       // dqn.go:135
-				priority := m.Priority                                                                  // dqn.go:136
-				if t.Prioritised {                                                                      // dqn.go:71
-					// dqn.go:72
+		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:64
+		if run.Steps() >= t.LearningStarts {     // dqn.go:42
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:69
+			for u := range t.Updates {                  // dqn.go:70
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:71
+				n := t.DemoRows(t.Batch)                                          // dqn.go:72
+				if n > 0 {                                                        // dqn.go:72
+					s = edge.Part(x, t.Shown.Among(run.Key("demos", u), n, edge.AllGather(x, learnersS, s))) // dqn.go:73
+				}
+				b := Batch{s, beta}                                                                     // dqn.go:75
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:137
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:138
+				run.Log("loss/td", m.Loss)                                                              // dqn.go:139
+				run.Log("q", m.Q)                                                                       // dqn.go:140
+				priority := m.Priority                                                                  // dqn.go:141
+				if t.Prioritised {                                                                      // dqn.go:76
+					// dqn.go:77
 					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:75
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:76
+			if run.Every(t.TargetEvery) { // dqn.go:80
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:81
 			}
 		}
 	}

@@ -7,42 +7,46 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (dqn.go:37) as a device
+// trainLowered is one iteration of (*Trainer).Train (dqn.go:39) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                             // dqn.go:49
-	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:50
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:51
-		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon}) // dqn.go:52
-		out := t.Env.Step(action)                                             // dqn.go:53
-		row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-		if t.ActorPriorities {                                                // dqn.go:55
-			rank := t.Actor.Rank(row)                  // dqn.go:56
-			t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:56
+	obs := t.Env.Obs()                                                                             // dqn.go:51
+	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:52
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:53
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon}) // dqn.go:54
+		out := t.Env.Step(action)                                             // dqn.go:55
+		row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+		if t.ActorPriorities {                                                // dqn.go:57
+			rank := t.Actor.Rank(row)                  // dqn.go:58
+			t.Replay.InsertRanked(row, out.Over, rank) // dqn.go:58
 		} else {
-			t.Replay.Insert(row, out.Over) // dqn.go:58
+			t.Replay.Insert(row, out.Over) // dqn.go:60
 		}
-		obs = out.Obs // dqn.go:60
+		obs = out.Obs // dqn.go:62
 	})
-	run.Log("epsilon", epsilon)                                                                                       // dqn.go:62
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:40
-		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:67
-		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:68
-			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:69
-			b := Batch{s, beta}                                         // dqn.go:70
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:132
-			// dqn.go:133
+	run.Log("epsilon", epsilon)                                                                                       // dqn.go:64
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:42
+		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:69
+		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:70
+			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:71
+			n := t.DemoRows(t.Batch)                                    // dqn.go:72
+			if n > 0 {                                                  // dqn.go:72
+				s = t.Shown.Among(edge.KeyAt(run, "demos", u), n, s) // dqn.go:73
+			}
+			b := Batch{s, beta}                                        // dqn.go:75
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b) // dqn.go:137
+			// dqn.go:138
 			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/td", m.Loss) // dqn.go:134
-			run.Log("q", m.Q)          // dqn.go:135
-			priority := m.Priority     // dqn.go:136
-			if t.Prioritised {         // dqn.go:71
-				t.Replay.Prioritise(s.Index, priority) // dqn.go:72
+			run.Log("loss/td", m.Loss) // dqn.go:139
+			run.Log("q", m.Q)          // dqn.go:140
+			priority := m.Priority     // dqn.go:141
+			if t.Prioritised {         // dqn.go:76
+				t.Replay.Prioritise(s.Index, priority) // dqn.go:77
 			}
 		})
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:75
-			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:76
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:80
+			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:81
 		}, nil)
 	}, nil)
 }

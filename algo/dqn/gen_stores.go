@@ -16,6 +16,7 @@ const (
 	storesOut
 	storesRank
 	storesS
+	storesS2
 	storesPriority
 	storesQ
 )
@@ -28,67 +29,73 @@ var genStores = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainStoresCollector), edge.Of(trainStoresReplay), edge.Of(trainStoresLearner)},
 	Edges: []plan.Edge{
-		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:49"},
-		storesAction:   {Name: "action", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:113", Batched: true},
-		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:53", Batched: true},
-		storesRank:     {Name: "rank", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 7, Pos: "dqn.go:116", Batched: true},
-		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[dqn.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 14, Pos: "dqn.go:69", Under: 11, Lasting: true},
-		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 15, Pos: "dqn.go:132", Given: true, Under: 11, Lasting: true},
-		storesQ:        {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "dqn.go:133", Under: 11, Lasting: true},
+		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:51"},
+		storesAction:   {Name: "action", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "dqn.go:118", Batched: true},
+		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "dqn.go:55", Batched: true},
+		storesRank:     {Name: "rank", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 7, Pos: "dqn.go:121", Batched: true},
+		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[dqn.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 14, Pos: "dqn.go:71", Under: 11, Lasting: true},
+		storesS2:       {Name: "s#2", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[dqn.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:73", Under: 11},
+		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 18, Pos: "dqn.go:137", Given: true, Under: 11, Lasting: true},
+		storesQ:        {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "dqn.go:138", Under: 11, Lasting: true},
 	},
 }
 
-// trainStoresCollector is (*Trainer).Train (dqn.go:37) for the fragments
+// trainStoresCollector is (*Trainer).Train (dqn.go:39) for the fragments
 // environment and actor, replicated over environments.
 func trainStoresCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := t.Env.Obs()                              // dqn.go:49
-		edge.Gather(x, storesObs, obs)                  // dqn.go:49
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		for i := range t.TrainEvery {                   // dqn.go:51
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:52
-			edge.Gather(x, storesAction, action)                          // dqn.go:113
-			out := t.Env.Step(action)                                     // dqn.go:53
-			// dqn.go:53
+	for run.Next() { // dqn.go:40
+		obs := t.Env.Obs()                              // dqn.go:51
+		edge.Gather(x, storesObs, obs)                  // dqn.go:51
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		for i := range t.TrainEvery {                   // dqn.go:53
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:54
+			edge.Gather(x, storesAction, action)                          // dqn.go:118
+			out := t.Env.Step(action)                                     // dqn.go:55
+			// dqn.go:55
 			edge.Gather(x, storesOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := t.Actor.Rank(row)        // dqn.go:56
-				edge.Gather(x, storesRank, rank) // dqn.go:116
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := t.Actor.Rank(row)        // dqn.go:58
+				edge.Gather(x, storesRank, rank) // dqn.go:121
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		edge.Flush(x, storesAction, storesOut, storesRank) // dqn.go:51
-		if run.Steps() >= t.LearningStarts {               // dqn.go:40
-			edge.Fetch(x, storesQ, t.Learner.net.params) // dqn.go:133
+		edge.Flush(x, storesAction, storesOut, storesRank) // dqn.go:53
+		if run.Steps() >= t.LearningStarts {               // dqn.go:42
+			edge.Fetch(x, storesQ, t.Learner.net.params) // dqn.go:138
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresReplay is (*Trainer).Train (dqn.go:37) for the fragment replay.
+// trainStoresReplay is (*Trainer).Train (dqn.go:39) for the fragment replay.
 func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		obs := edge.Gathered[rl.Obs](x, storesObs) // dqn.go:49
-		for range t.TrainEvery {                   // dqn.go:51
-			action := edge.Gathered[rl.Tree](x, storesAction)                     // dqn.go:113
-			out := edge.Gathered[rl.Step](x, storesOut)                           // dqn.go:53
-			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:54
-			if t.ActorPriorities {                                                // dqn.go:55
-				rank := edge.Gathered[rl.Tensor](x, storesRank) // dqn.go:116
-				t.Replay.InsertRanked(row, out.Over, rank)      // dqn.go:56
+	for run.Next() { // dqn.go:40
+		obs := edge.Gathered[rl.Obs](x, storesObs) // dqn.go:51
+		for range t.TrainEvery {                   // dqn.go:53
+			action := edge.Gathered[rl.Tree](x, storesAction)                     // dqn.go:118
+			out := edge.Gathered[rl.Step](x, storesOut)                           // dqn.go:55
+			row := Transition{obs, action, out.Reward, out.Final, out.Terminated} // dqn.go:56
+			if t.ActorPriorities {                                                // dqn.go:57
+				rank := edge.Gathered[rl.Tensor](x, storesRank) // dqn.go:121
+				t.Replay.InsertRanked(row, out.Over, rank)      // dqn.go:58
 			} else {
-				t.Replay.Insert(row, out.Over) // dqn.go:58
+				t.Replay.Insert(row, out.Over) // dqn.go:60
 			}
-			obs = out.Obs // dqn.go:60
+			obs = out.Obs // dqn.go:62
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:40
-			for u := range t.Updates { // dqn.go:68
-				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // dqn.go:69
-				edge.Send(x, storesS, s)                            // dqn.go:69
-				priority := edge.Sent[rl.Tensor](x, storesPriority) // dqn.go:132
-				if t.Prioritised {                                  // dqn.go:71
-					t.Replay.Prioritise(s.Index, priority) // dqn.go:72
+		if run.Steps() >= t.LearningStarts { // dqn.go:42
+			for u := range t.Updates { // dqn.go:70
+				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // dqn.go:71
+				edge.Send(x, storesS, s)                            // dqn.go:71
+				n := t.DemoRows(t.Batch)                            // dqn.go:72
+				if n > 0 {                                          // dqn.go:72
+					s = t.Shown.Among(run.Key("demos", u), n, s) // dqn.go:73
+					edge.Send(x, storesS2, s)                    // dqn.go:73
+				}
+				priority := edge.Sent[rl.Tensor](x, storesPriority) // dqn.go:137
+				if t.Prioritised {                                  // dqn.go:76
+					t.Replay.Prioritise(s.Index, priority) // dqn.go:77
 				}
 			}
 		}
@@ -96,22 +103,26 @@ func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// trainStoresLearner is (*Trainer).Train (dqn.go:37) for the fragments gradient
+// trainStoresLearner is (*Trainer).Train (dqn.go:39) for the fragments gradient
 // and apply.
 func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:38
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:50
-		run.Log("epsilon", epsilon)                     // dqn.go:62
-		if run.Steps() >= t.LearningStarts {            // dqn.go:40
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:67
-			for u := range t.Updates {                  // dqn.go:68
-				s := edge.Sent[replay.Sample[Transition]](x, storesS) // dqn.go:69
-				priority := t.Learner.Update(run, u, Batch{s, beta})  // dqn.go:70
-				edge.Send(x, storesPriority, priority)                // dqn.go:132
+	for run.Next() { // dqn.go:40
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:52
+		run.Log("epsilon", epsilon)                     // dqn.go:64
+		if run.Steps() >= t.LearningStarts {            // dqn.go:42
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:69
+			for u := range t.Updates {                  // dqn.go:70
+				s := edge.Sent[replay.Sample[Transition]](x, storesS) // dqn.go:71
+				n := t.DemoRows(t.Batch)                              // dqn.go:72
+				if n > 0 {                                            // dqn.go:72
+					s = edge.Sent[replay.Sample[Transition]](x, storesS2) // dqn.go:73
+				}
+				priority := t.Learner.Update(run, u, Batch{s, beta}) // dqn.go:75
+				edge.Send(x, storesPriority, priority)               // dqn.go:137
 			}
-			edge.Publish(x, storesQ, t.Learner.net.params) // dqn.go:133
-			if run.Every(t.TargetEvery) {                  // dqn.go:75
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:76
+			edge.Publish(x, storesQ, t.Learner.net.params) // dqn.go:138
+			if run.Every(t.TargetEvery) {                  // dqn.go:80
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:81
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	centralInsert = iota
 	centralOutOver
+	centralS
 	centralG
 	centralCritics
 	centralG2
@@ -30,98 +31,103 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
-		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
-		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "sac.go:108", Given: true, Under: 7, Lasting: true},
-		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:109", Under: 7, Lasting: true},
-		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 17, Pos: "sac.go:117", Given: true, Under: 7},
-		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:118", Under: 7},
-		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 20, Pos: "sac.go:120", Given: true, Under: 7},
-		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:121", Under: 7},
-		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 25, Pos: "sac.go:69", Under: 7, Lasting: true},
-		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 27, Pos: "sac.go:132"},
-		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 28, Pos: "sac.go:132"},
+		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
+		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
+		centralS:             {Name: "s", Operator: "all-gather", From: "worker", To: "worker", Type: "replay.Sample[sac.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:66", Under: 7},
+		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "sac.go:113", Given: true, Under: 7, Lasting: true},
+		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 14, Pos: "sac.go:114", Under: 7, Lasting: true},
+		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 20, Pos: "sac.go:122", Given: true, Under: 7},
+		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:123", Under: 7},
+		centralH:             {Name: "h", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 23, Pos: "sac.go:125", Given: true, Under: 7},
+		centralTemperature:   {Name: "temperature", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 24, Pos: "sac.go:126", Under: 7},
+		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 28, Pos: "sac.go:74", Under: 7, Lasting: true},
+		centralFeatures:      {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 30, Pos: "sac.go:137"},
+		centralObservations:  {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 31, Pos: "sac.go:137"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (sac.go:34) for the fragments
+// trainCentralWorker is (*Trainer).Train (sac.go:36) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()                         // sac.go:48
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
-		for i := range t.TrainEvery {              // sac.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:51
-			out := t.Env.Step(action)                                    // sac.go:52
-			// sac.go:53
+	for run.Next() { // sac.go:37
+		obs := t.Env.Obs()                         // sac.go:50
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:51
+		for i := range t.TrainEvery {              // sac.go:52
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:53
+			out := t.Env.Step(action)                                    // sac.go:54
+			// sac.go:55
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // sac.go:54
+			obs = out.Obs // sac.go:56
 		}
-		obs2 := obs                          // sac.go:56
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:61
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:62
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)              // sac.go:108
-				edge.Reduce(x, centralG, g)                                       // sac.go:108
-				edge.Fetch(x, centralCritics, t.Learner.fast)                     // sac.go:109
-				run.Log("loss/critics", m.Loss)                                   // sac.go:110
-				run.Log("q", m.Q)                                                 // sac.go:111
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                   // sac.go:64
-					for d := range t.Delay { // sac.go:65
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:117
-						edge.Reduce(x, centralG2, g2)                                          // sac.go:117
-						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:118
-						if t.Learner.Auto {                                                    // sac.go:119
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:120
-							edge.Reduce(x, centralH, h)                                           // sac.go:120
-							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:121
-							run.Log("temperature", alpha)                                         // sac.go:122
+		obs2 := obs                          // sac.go:58
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			for u := range t.Updates { // sac.go:63
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:64
+				n := t.DemoRows(t.Batch)                                          // sac.go:65
+				if n > 0 {                                                        // sac.go:65
+					s = edge.Part(x, t.Shown.Among(run.Key("demos", u), n, edge.AllGather(x, centralS, s))) // sac.go:66
+				}
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // sac.go:113
+				edge.Reduce(x, centralG, g)                          // sac.go:113
+				edge.Fetch(x, centralCritics, t.Learner.fast)        // sac.go:114
+				run.Log("loss/critics", m.Loss)                      // sac.go:115
+				run.Log("q", m.Q)                                    // sac.go:116
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {      // sac.go:69
+					for d := range t.Delay { // sac.go:70
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:122
+						edge.Reduce(x, centralG2, g2)                                          // sac.go:122
+						edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))            // sac.go:123
+						if t.Learner.Auto {                                                    // sac.go:124
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)                 // sac.go:125
+							edge.Reduce(x, centralH, h)                                           // sac.go:125
+							edge.Fetch(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:126
+							run.Log("temperature", alpha)                                         // sac.go:127
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:124
-						run.Log("entropy", m2.Entropy)  // sac.go:125
+						run.Log("loss/policy", m2.Loss) // sac.go:129
+						run.Log("entropy", m2.Entropy)  // sac.go:130
 					}
 				}
-				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:69
+				edge.Fetch(x, centralTargetCritics, t.Learner.slow) // sac.go:74
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:132
-			edge.Gather(x, centralFeatures, features)           // sac.go:132
-			edge.Fetch(x, centralObservations, t.Learner.norm)  // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:137
+			edge.Gather(x, centralFeatures, features)           // sac.go:137
+			edge.Fetch(x, centralObservations, t.Learner.norm)  // sac.go:137
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (sac.go:34) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (sac.go:36) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:61
-				g := edge.Reduced(x, centralG)                                // sac.go:108
-				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:109
-				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:109
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:64
-					for range t.Delay { // sac.go:65
-						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:116
-						g2 := edge.Reduced(x, centralG2)                              // sac.go:117
-						t.Learner.policy.Apply(g2, lr)                                // sac.go:118
-						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:118
-						if t.Learner.Auto {                                           // sac.go:119
-							h := edge.Reduced(x, centralH)                                          // sac.go:120
-							t.Learner.tempers.Apply(h, lr)                                          // sac.go:121
-							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:121
+	for run.Next() { // sac.go:37
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			for u := range t.Updates { // sac.go:63
+				g := edge.Reduced(x, centralG)                                // sac.go:113
+				t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // sac.go:114
+				edge.Publish(x, centralCritics, t.Learner.fast)               // sac.go:114
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {               // sac.go:69
+					for range t.Delay { // sac.go:70
+						lr := t.Learner.Rate.At(run.Progress())                       // sac.go:121
+						g2 := edge.Reduced(x, centralG2)                              // sac.go:122
+						t.Learner.policy.Apply(g2, lr)                                // sac.go:123
+						edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // sac.go:123
+						if t.Learner.Auto {                                           // sac.go:124
+							h := edge.Reduced(x, centralH)                                          // sac.go:125
+							t.Learner.tempers.Apply(h, lr)                                          // sac.go:126
+							edge.Publish(x, centralTemperature, edge.Component(run, "temperature")) // sac.go:126
 						}
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:69
-				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:69
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau)           // sac.go:74
+				edge.Publish(x, centralTargetCritics, t.Learner.slow) // sac.go:74
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := edge.Gathered[rl.Tensor](x, centralFeatures) // sac.go:132
-			t.Learner.norm.Update(features)                          // sac.go:132
-			edge.Publish(x, centralObservations, t.Learner.norm)     // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // sac.go:137
+			t.Learner.norm.Update(features)                          // sac.go:137
+			edge.Publish(x, centralObservations, t.Learner.norm)     // sac.go:137
 		}
 	}
 	return run.Err()

@@ -25,63 +25,63 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:48"},
-		coarseAction:       {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "sac.go:92", Batched: true},
-		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:52", Batched: true},
-		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "sac.go:118", Under: 7, Lasting: true},
-		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 27, Pos: "sac.go:132"},
-		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 28, Pos: "sac.go:132"},
+		coarseObs:          {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:50"},
+		coarseAction:       {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "sac.go:97", Batched: true},
+		coarseOut:          {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:54", Batched: true},
+		coarsePolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 21, Pos: "sac.go:123", Under: 7, Lasting: true},
+		coarseFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 30, Pos: "sac.go:137"},
+		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 31, Pos: "sac.go:137"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (sac.go:34) for the fragments
+// trainCoarseCollector is (*Trainer).Train (sac.go:36) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()                         // sac.go:48
-		edge.Gather(x, coarseObs, obs)             // sac.go:48
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
-		for i := range t.TrainEvery {              // sac.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:51
-			edge.Gather(x, coarseAction, action)                         // sac.go:92
-			out := t.Env.Step(action)                                    // sac.go:52
-			// sac.go:52
+	for run.Next() { // sac.go:37
+		obs := t.Env.Obs()                         // sac.go:50
+		edge.Gather(x, coarseObs, obs)             // sac.go:50
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:51
+		for i := range t.TrainEvery {              // sac.go:52
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:53
+			edge.Gather(x, coarseAction, action)                         // sac.go:97
+			out := t.Env.Step(action)                                    // sac.go:54
+			// sac.go:54
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // sac.go:54
+			obs = out.Obs // sac.go:56
 		}
-		edge.Flush(x, coarseAction, coarseOut) // sac.go:50
-		obs2 := obs                            // sac.go:56
-		if run.Steps() >= t.LearningStarts {   // sac.go:37
-			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:118
+		edge.Flush(x, coarseAction, coarseOut) // sac.go:52
+		obs2 := obs                            // sac.go:58
+		if run.Steps() >= t.LearningStarts {   // sac.go:39
+			edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:123
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:132
-			edge.Gather(x, coarseFeatures, features)            // sac.go:132
-			edge.Fetch(x, coarseObservations, t.Learner.norm)   // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:137
+			edge.Gather(x, coarseFeatures, features)            // sac.go:137
+			edge.Fetch(x, coarseObservations, t.Learner.norm)   // sac.go:137
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (sac.go:34) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (sac.go:36) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := edge.Gathered[rl.Obs](x, coarseObs) // sac.go:48
-		for range t.TrainEvery {                   // sac.go:50
-			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // sac.go:92
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // sac.go:52
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:53
-			obs = out.Obs                                                                             // sac.go:54
+	for run.Next() { // sac.go:37
+		obs := edge.Gathered[rl.Obs](x, coarseObs) // sac.go:50
+		for range t.TrainEvery {                   // sac.go:52
+			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // sac.go:97
+			out := edge.Gathered[rl.Step](x, coarseOut)                                               // sac.go:54
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
+			obs = out.Obs                                                                             // sac.go:56
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			t.Learn(run)                                                 // sac.go:38
-			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:118
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			t.Learn(run)                                                 // sac.go:40
+			edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // sac.go:123
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := edge.Gathered[rl.Tensor](x, coarseFeatures) // sac.go:132
-			t.Learner.norm.Update(features)                         // sac.go:132
-			edge.Publish(x, coarseObservations, t.Learner.norm)     // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := edge.Gathered[rl.Tensor](x, coarseFeatures) // sac.go:137
+			t.Learner.norm.Update(features)                         // sac.go:137
+			edge.Publish(x, coarseObservations, t.Learner.norm)     // sac.go:137
 		}
 	}
 	return run.Err()

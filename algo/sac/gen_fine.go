@@ -22,54 +22,54 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:48"},
-		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "sac.go:92"},
-		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "sac.go:52"},
+		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:50"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "sac.go:97"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "sac.go:54"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (sac.go:34) for the fragment
+// trainFineEnvironment is (*Trainer).Train (sac.go:36) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()           // sac.go:48
-		edge.Gather(x, fineObs, obs) // sac.go:48
-		for range t.TrainEvery {     // sac.go:50
-			action := edge.Scattered[rl.Tree](x, fineAction) // sac.go:92
-			out := t.Env.Step(action)                        // sac.go:52
-			// sac.go:52
+	for run.Next() { // sac.go:37
+		obs := t.Env.Obs()           // sac.go:50
+		edge.Gather(x, fineObs, obs) // sac.go:50
+		for range t.TrainEvery {     // sac.go:52
+			action := edge.Scattered[rl.Tree](x, fineAction) // sac.go:97
+			out := t.Env.Step(action)                        // sac.go:54
+			// sac.go:54
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (sac.go:34) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (sac.go:36) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := edge.Gathered[rl.Obs](x, fineObs)   // sac.go:48
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
-		for i := range t.TrainEvery {              // sac.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random})                              // sac.go:51
-			edge.Scatter(x, fineAction, action)                                                       // sac.go:92
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // sac.go:52
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:53
-			obs = out.Obs                                                                             // sac.go:54
+	for run.Next() { // sac.go:37
+		obs := edge.Gathered[rl.Obs](x, fineObs)   // sac.go:50
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:51
+		for i := range t.TrainEvery {              // sac.go:52
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random})                              // sac.go:53
+			edge.Scatter(x, fineAction, action)                                                       // sac.go:97
+			out := edge.Gathered[rl.Step](x, fineOut)                                                 // sac.go:54
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
+			obs = out.Obs                                                                             // sac.go:56
 		}
-		obs2 := obs                          // sac.go:56
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			t.Learn(run) // sac.go:38
+		obs2 := obs                          // sac.go:58
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			t.Learn(run) // sac.go:40
 		}
-		// sac.go:40
+		// sac.go:42
 		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs2)}, func() { graphFineLearner1(t, run, obs2) }) {
-			t.Learner.Observe(obs2) // sac.go:40
+			t.Learner.Observe(obs2) // sac.go:42
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is sac.go:40 as one graph.
+// graphFineLearner1 is sac.go:42 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) {
-	t.Learner.Observe(obs) // sac.go:40
+	t.Learner.Observe(obs) // sac.go:42
 }

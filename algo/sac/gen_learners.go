@@ -12,6 +12,7 @@ import (
 const (
 	learnersInsert = iota
 	learnersOutOver
+	learnersS
 	learnersG
 	learnersG2
 	learnersH
@@ -24,56 +25,61 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
-		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:53"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "sac.go:109", Under: 7, Lasting: true},
-		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:118", Under: 7},
-		learnersH:        {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:121", Under: 7},
-		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 28, Pos: "sac.go:132"},
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
+		learnersS:        {Name: "s", Operator: "all-gather", From: "learner", To: "learner", Type: "replay.Sample[sac.Transition]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:66", Under: 7},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 14, Pos: "sac.go:114", Under: 7, Lasting: true},
+		learnersG2:       {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 21, Pos: "sac.go:123", Under: 7},
+		learnersH:        {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 24, Pos: "sac.go:126", Under: 7},
+		learnersFeatures: {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 31, Pos: "sac.go:137"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (sac.go:34) for the fragments
+// trainLearnersLearner is (*Trainer).Train (sac.go:36) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()                         // sac.go:48
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
-		for i := range t.TrainEvery {              // sac.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:51
-			out := t.Env.Step(action)                                    // sac.go:52
-			// sac.go:53
+	for run.Next() { // sac.go:37
+		obs := t.Env.Obs()                         // sac.go:50
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:51
+		for i := range t.TrainEvery {              // sac.go:52
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:53
+			out := t.Env.Step(action)                                    // sac.go:54
+			// sac.go:55
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // sac.go:54
+			obs = out.Obs // sac.go:56
 		}
-		obs2 := obs                          // sac.go:56
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:61
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // sac.go:62
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:108
-				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:109
-				run.Log("loss/critics", m.Loss)                                                             // sac.go:110
-				run.Log("q", m.Q)                                                                           // sac.go:111
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:64
-					for d := range t.Delay { // sac.go:65
-						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:116
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:117
-						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:118
-						if t.Learner.Auto {                                                    // sac.go:119
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:120
-							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:121
-							run.Log("temperature", alpha)                                // sac.go:122
+		obs2 := obs                          // sac.go:58
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			for u := range t.Updates { // sac.go:63
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // sac.go:64
+				n := t.DemoRows(t.Batch)                                          // sac.go:65
+				if n > 0 {                                                        // sac.go:65
+					s = edge.Part(x, t.Shown.Among(run.Key("demos", u), n, edge.AllGather(x, learnersS, s))) // sac.go:66
+				}
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:113
+				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:114
+				run.Log("loss/critics", m.Loss)                                                             // sac.go:115
+				run.Log("q", m.Q)                                                                           // sac.go:116
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:69
+					for d := range t.Delay { // sac.go:70
+						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:121
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:122
+						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:123
+						if t.Learner.Auto {                                                    // sac.go:124
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:125
+							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:126
+							run.Log("temperature", alpha)                                // sac.go:127
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:124
-						run.Log("entropy", m2.Entropy)  // sac.go:125
+						run.Log("loss/policy", m2.Loss) // sac.go:129
+						run.Log("entropy", m2.Entropy)  // sac.go:130
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:69
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:74
 			}
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := t.Learner.features.Call(rl.Key{}, obs2)                  // sac.go:132
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := t.Learner.features.Call(rl.Key{}, obs2)                  // sac.go:137
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // sac.go:137
 		}
 	}
 	return run.Err()

@@ -7,43 +7,47 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (sac.go:34) as a device
+// trainLowered is one iteration of (*Trainer).Train (sac.go:36) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                        // sac.go:48
-	random := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Random(run.Steps()) }) // sac.go:49
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                // sac.go:50
-		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, random})                      // sac.go:51
-		out := t.Env.Step(action)                                                                 // sac.go:52
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:53
-		obs = out.Obs                                                                             // sac.go:54
+	obs := t.Env.Obs()                                                                        // sac.go:50
+	random := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Random(run.Steps()) }) // sac.go:51
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                // sac.go:52
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, random})                      // sac.go:53
+		out := t.Env.Step(action)                                                                 // sac.go:54
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
+		obs = out.Obs                                                                             // sac.go:56
 	})
-	obs2 := obs                                                                                                       // sac.go:56
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // sac.go:37
-		for u := range t.Updates { // sac.go:61
-			s := t.Replay.Sample(run.Key("sample", u), t.Batch)  // sac.go:62
-			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // sac.go:108
-			// sac.go:109
+	obs2 := obs                                                                                                       // sac.go:58
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // sac.go:39
+		for u := range t.Updates { // sac.go:63
+			s := t.Replay.Sample(run.Key("sample", u), t.Batch) // sac.go:64
+			n := t.DemoRows(t.Batch)                            // sac.go:65
+			if n > 0 {                                          // sac.go:65
+				s = t.Shown.Among(run.Key("demos", u), n, s) // sac.go:66
+			}
+			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // sac.go:113
+			// sac.go:114
 			edge.ApplyAt(t.Learner.critics, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/critics", m.Loss)                                                                                              // sac.go:110
-			run.Log("q", m.Q)                                                                                                            // sac.go:111
-			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u)%t.Delay == 0 }), nil, func() { // sac.go:64
-				edge.For(run, t.Delay, nil, func(d rl.Int) { // sac.go:65
-					lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // sac.go:116
-					g2, m2 := t.Learner.improve.Grad(edge.KeyAt(run, "improve", rl.IntOf(u), d), s.Data.Obs)          // sac.go:117
-					edge.ApplyAt(t.Learner.policy, g2, lr)                                                            // sac.go:118
-					if t.Learner.Auto {                                                                               // sac.go:119
-						h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy) // sac.go:120
-						edge.ApplyAt(t.Learner.tempers, h, lr)                // sac.go:121
-						run.Log("temperature", alpha)                         // sac.go:122
+			run.Log("loss/critics", m.Loss)                                                                                              // sac.go:115
+			run.Log("q", m.Q)                                                                                                            // sac.go:116
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u)%t.Delay == 0 }), nil, func() { // sac.go:69
+				edge.For(run, t.Delay, nil, func(d rl.Int) { // sac.go:70
+					lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // sac.go:121
+					g2, m2 := t.Learner.improve.Grad(edge.KeyAt(run, "improve", rl.IntOf(u), d), s.Data.Obs)          // sac.go:122
+					edge.ApplyAt(t.Learner.policy, g2, lr)                                                            // sac.go:123
+					if t.Learner.Auto {                                                                               // sac.go:124
+						h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy) // sac.go:125
+						edge.ApplyAt(t.Learner.tempers, h, lr)                // sac.go:126
+						run.Log("temperature", alpha)                         // sac.go:127
 					}
-					run.Log("loss/policy", m2.Loss) // sac.go:124
-					run.Log("entropy", m2.Entropy)  // sac.go:125
+					run.Log("loss/policy", m2.Loss) // sac.go:129
+					run.Log("entropy", m2.Entropy)  // sac.go:130
 				})
 			}, nil)
-			t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:69
+			t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:74
 		}
 	}, nil)
-	t.Learner.Observe(obs2) // sac.go:40
+	t.Learner.Observe(obs2) // sac.go:42
 }

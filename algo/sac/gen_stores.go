@@ -15,6 +15,7 @@ const (
 	storesAction
 	storesOut
 	storesS
+	storesS2
 	storesPolicy
 	storesFeatures
 	storesObservations
@@ -28,87 +29,97 @@ var genStores = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainStoresCollector), edge.Of(trainStoresReplay), edge.Of(trainStoresLearner)},
 	Edges: []plan.Edge{
-		storesObs:          {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:48"},
-		storesAction:       {Name: "action", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "sac.go:92", Batched: true},
-		storesOut:          {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:52", Batched: true},
-		storesS:            {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[sac.Transition]", Axis: "rows", Often: "iteration ?", Node: 9, Pos: "sac.go:62", Batched: true, Under: 7, Lasting: true},
-		storesPolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "sac.go:118", Under: 7, Lasting: true},
-		storesFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 27, Pos: "sac.go:132"},
-		storesObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 28, Pos: "sac.go:132"},
+		storesObs:          {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:50"},
+		storesAction:       {Name: "action", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 4, Pos: "sac.go:97", Batched: true},
+		storesOut:          {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:54", Batched: true},
+		storesS:            {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[sac.Transition]", Axis: "rows", Often: "iteration ?", Node: 9, Pos: "sac.go:64", Batched: true, Under: 7, Lasting: true},
+		storesS2:           {Name: "s#2", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[sac.Transition]", Axis: "rows", Often: "iteration ?", Node: 12, Pos: "sac.go:66", Batched: true, Under: 7},
+		storesPolicy:       {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 21, Pos: "sac.go:123", Under: 7, Lasting: true},
+		storesFeatures:     {Name: "features", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 30, Pos: "sac.go:137"},
+		storesObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 31, Pos: "sac.go:137"},
 	},
 }
 
-// trainStoresCollector is (*Trainer).Train (sac.go:34) for the fragments
+// trainStoresCollector is (*Trainer).Train (sac.go:36) for the fragments
 // environment and actor, replicated over environments.
 func trainStoresCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()                         // sac.go:48
-		edge.Gather(x, storesObs, obs)             // sac.go:48
-		random := rl.Scalar(t.Random(run.Steps())) // sac.go:49
-		for i := range t.TrainEvery {              // sac.go:50
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:51
-			edge.Gather(x, storesAction, action)                         // sac.go:92
-			out := t.Env.Step(action)                                    // sac.go:52
-			// sac.go:52
+	for run.Next() { // sac.go:37
+		obs := t.Env.Obs()                         // sac.go:50
+		edge.Gather(x, storesObs, obs)             // sac.go:50
+		random := rl.Scalar(t.Random(run.Steps())) // sac.go:51
+		for i := range t.TrainEvery {              // sac.go:52
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, random}) // sac.go:53
+			edge.Gather(x, storesAction, action)                         // sac.go:97
+			out := t.Env.Step(action)                                    // sac.go:54
+			// sac.go:54
 			edge.Gather(x, storesOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // sac.go:54
+			obs = out.Obs // sac.go:56
 		}
-		edge.Flush(x, storesAction, storesOut) // sac.go:50
-		obs2 := obs                            // sac.go:56
-		if run.Steps() >= t.LearningStarts {   // sac.go:37
-			edge.Fetch(x, storesPolicy, edge.Component(run, "policy")) // sac.go:118
+		edge.Flush(x, storesAction, storesOut) // sac.go:52
+		obs2 := obs                            // sac.go:58
+		if run.Steps() >= t.LearningStarts {   // sac.go:39
+			edge.Fetch(x, storesPolicy, edge.Component(run, "policy")) // sac.go:123
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:132
-			edge.Gather(x, storesFeatures, features)            // sac.go:132
-			edge.Fetch(x, storesObservations, t.Learner.norm)   // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := t.Learner.features.Call(rl.Key{}, obs2) // sac.go:137
+			edge.Gather(x, storesFeatures, features)            // sac.go:137
+			edge.Fetch(x, storesObservations, t.Learner.norm)   // sac.go:137
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresReplay is (*Trainer).Train (sac.go:34) for the fragment replay.
+// trainStoresReplay is (*Trainer).Train (sac.go:36) for the fragment replay.
 func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := edge.Gathered[rl.Obs](x, storesObs) // sac.go:48
-		for range t.TrainEvery {                   // sac.go:50
-			action := edge.Gathered[rl.Tree](x, storesAction)                                         // sac.go:92
-			out := edge.Gathered[rl.Step](x, storesOut)                                               // sac.go:52
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:53
-			obs = out.Obs                                                                             // sac.go:54
+	for run.Next() { // sac.go:37
+		obs := edge.Gathered[rl.Obs](x, storesObs) // sac.go:50
+		for range t.TrainEvery {                   // sac.go:52
+			action := edge.Gathered[rl.Tree](x, storesAction)                                         // sac.go:97
+			out := edge.Gathered[rl.Step](x, storesOut)                                               // sac.go:54
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
+			obs = out.Obs                                                                             // sac.go:56
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:61
-				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // sac.go:62
-				edge.Send(x, storesS, s)                            // sac.go:62
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			for u := range t.Updates { // sac.go:63
+				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // sac.go:64
+				edge.Send(x, storesS, s)                            // sac.go:64
+				n := t.DemoRows(t.Batch)                            // sac.go:65
+				if n > 0 {                                          // sac.go:65
+					s = t.Shown.Among(run.Key("demos", u), n, s) // sac.go:66
+					edge.Send(x, storesS2, s)                    // sac.go:66
+				}
 			}
-			edge.Flush(x, storesS) // sac.go:61
+			edge.Flush(x, storesS, storesS2) // sac.go:63
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresLearner is (*Trainer).Train (sac.go:34) for the fragments gradient
+// trainStoresLearner is (*Trainer).Train (sac.go:36) for the fragments gradient
 // and apply.
 func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:61
-				s := edge.Sent[replay.Sample[Transition]](x, storesS) // sac.go:62
-				t.Learner.Judge(run, u, s)                            // sac.go:63
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {       // sac.go:64
-					for d := range t.Delay { // sac.go:65
-						t.Learner.Improve(run, u, d, s.Data.Obs) // sac.go:66
+	for run.Next() { // sac.go:37
+		if run.Steps() >= t.LearningStarts { // sac.go:39
+			for u := range t.Updates { // sac.go:63
+				s := edge.Sent[replay.Sample[Transition]](x, storesS) // sac.go:64
+				n := t.DemoRows(t.Batch)                              // sac.go:65
+				if n > 0 {                                            // sac.go:65
+					s = edge.Sent[replay.Sample[Transition]](x, storesS2) // sac.go:66
+				}
+				t.Learner.Judge(run, u, s)                      // sac.go:68
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 { // sac.go:69
+					for d := range t.Delay { // sac.go:70
+						t.Learner.Improve(run, u, d, s.Data.Obs) // sac.go:71
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:69
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:74
 			}
-			edge.Publish(x, storesPolicy, edge.Component(run, "policy")) // sac.go:118
+			edge.Publish(x, storesPolicy, edge.Component(run, "policy")) // sac.go:123
 		}
-		if t.Learner.NormalizeObs { // sac.go:131
-			features := edge.Gathered[rl.Tensor](x, storesFeatures) // sac.go:132
-			t.Learner.norm.Update(features)                         // sac.go:132
-			edge.Publish(x, storesObservations, t.Learner.norm)     // sac.go:132
+		if t.Learner.NormalizeObs { // sac.go:136
+			features := edge.Gathered[rl.Tensor](x, storesFeatures) // sac.go:137
+			t.Learner.norm.Update(features)                         // sac.go:137
+			edge.Publish(x, storesObservations, t.Learner.norm)     // sac.go:137
 		}
 	}
 	return run.Err()

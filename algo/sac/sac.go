@@ -13,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
@@ -24,6 +25,7 @@ type Trainer struct {
 	Config
 	Env     env.Batch
 	Replay  *replay.Table[Transition]
+	Shown   *data.Set[Transition] // demonstrations; nil without
 	Actor   *Actor
 	Learner *Learner
 }
@@ -60,6 +62,9 @@ func (t *Trainer) Collect(run *rl.Run) rl.Obs {
 func (t *Trainer) Learn(run *rl.Run) {
 	for u := range t.Updates {
 		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
+		if n := t.DemoRows(t.Batch); n > 0 {
+			s = t.Shown.Among(run.Key("demos", u), n, s)
+		}
 		t.Learner.Judge(run, u, s)
 		if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {
 			for d := range t.Delay { // as many as were left out
@@ -145,6 +150,7 @@ func (t *Trainer) Agent() rl.Agent {
 // Config is SAC's settings. The defaults are those that MuJoCo's tasks are published with.
 type Config struct {
 	replay.Experience
+	data.Demonstrated
 	nn.Rate `defaults:"learning_rate=1e-3"`
 	Tau     float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
 	Delay   int     `default:"1" unit:"updates" range:"[1,)" doc:"updates of the critics after which the policy has as many"`
@@ -205,7 +211,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	n.fast = rl.NewParams(s, "critics", critics.Init)
 	n.slow = rl.NewParams(s, "target critics", critics.Init)
 	n.slow.Blend(n.fast, 1)
-	return &Trainer{
+	t := &Trainer{
 		Config: *c,
 		Env:    e,
 		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, c.Options()),
@@ -220,7 +226,11 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 			tempers: rl.NewOpt(s, "temperature's adam", nn.Adam{}, n.alpha),
 			norm:    n.norm, features: rl.NewFunc(s, "features", n.features),
 		},
-	}, nil
+	}
+	if c.Demos != "" {
+		t.Shown, err = data.NewShown[Transition](s, c.Demonstrated, spec.Obs, spec.Action, data.Options{NStep: c.NStep, Discount: c.Gamma})
+	}
+	return t, err
 }
 
 // net is the policy, the critics and the temperature.
