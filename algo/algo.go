@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-rl/weft/env"
@@ -56,7 +57,18 @@ type maker struct {
 	name    string
 }
 
+// named returns an error unless there is an environment to make.
+func (m maker) named() error {
+	if m.entry.ID == "" {
+		return errors.New("no environment is named to act in: --env names one")
+	}
+	return nil
+}
+
 func (m maker) Batch(n int) (env.Batch, error) {
+	if err := m.named(); err != nil {
+		return nil, err
+	}
 	b, err := env.OpenAs(m.scope, m.name, m.entry, n, m.options)
 	if err == nil {
 		m.saw([]env.Spec{b.Spec()})
@@ -65,6 +77,9 @@ func (m maker) Batch(n int) (env.Batch, error) {
 }
 
 func (m maker) Groups(n int) (env.Groups, error) {
+	if err := m.named(); err != nil {
+		return nil, err
+	}
 	g, err := env.OpenGroupsAs(m.scope, m.name, m.entry, n, m.options)
 	if err == nil {
 		m.saw(g.Spec())

@@ -166,11 +166,22 @@ func withoutEnvironments(g *fdg.Graph, name string, groups []plan.Group) (plan.G
 	by := plan.Grouping{Name: name, Groups: groups}
 	for _, x := range groups {
 		if len(x.Fragments) == 0 || x.Over == fdg.Environments && !sums(g, by) {
-			return plan.Grouping{}, errors.New("the loop steps no environment, so there is nothing to split: a loop that learns from data " +
-				"is shared out by its batches, with multi-learner, or is one device program, with gpu-only")
+			return plan.Grouping{}, errNothingToSplit
 		}
 	}
 	return by, by.Check(g)
+}
+
+var errNothingToSplit = errors.New("the loop steps no environment, so there is nothing to split: a loop that learns from data " +
+	"is shared out by its batches, with multi-learner, or is one device program, with gpu-only")
+
+// splits returns an error if replicas would have shares of environments that the run does not have:
+// a loop may step some, and its settings leave them out.
+func splits(on plan.Problem, by plan.Grouping) error {
+	if on.Facts.Envs == 0 && replicated(by) == fdg.Environments && !sums(on.Graph, by) {
+		return errNothingToSplit
+	}
+	return nil
 }
 
 // summable checks that every write to what replicas hold alike comes from a gradient,

@@ -116,6 +116,9 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	out := plan.Plan{Version: plan.Version, Policy: p.Name, Graph: on.Graph.Name, Lowered: p.Lowered, Queue: d.Queue, MaxWorkers: d.MaxWorkers}
 	errs := []error{on.Cluster.Check(), plan.CheckNoFuse(d.NoFuse)}
 	by, err := p.Groups(on)
+	if err == nil {
+		err = splits(on, by)
+	}
 	if err != nil {
 		return out, errors.Join(append(errs, fmt.Errorf("policy %s: %w", p.Name, err))...)
 	}
@@ -224,7 +227,7 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 	if p.Async == Never {
 		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
 	}
-	if !steps(on.Graph) {
+	if !steps(on.Graph) || on.Facts.Envs == 0 {
 		return errors.New("--async: the loop steps no environment, and replicas that do not wait for each other would all draw the same batches: leave --async out")
 	}
 	if err := meeting(on.Graph, out.Grouping, on.Crossings[out.Grouping.Name]); err != nil {

@@ -1,34 +1,48 @@
-// Package awac is the advantage-weighted actor-critic (Nair et al., 2020), offline: critics of the
-// policy's own actions, and a policy that imitates the data, an action the more the better it is
-// than what the policy would do. The policy never follows the slope of a critic, so that it stays
-// where the data are.
+// Package awac is the advantage-weighted actor-critic (Nair et al., 2020): critics of the policy's
+// own actions, and a policy that imitates the data, an action the more the better it is than what
+// the policy would do. The policy never follows the slope of a critic, so that it stays where the
+// data are. It learns from a data set; a run that begins where such a run ended goes on in an
+// environment.
 package awac
 
 import (
+	"fmt"
+
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/data"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
-// Trainer learns from a data set.
+// Trainer learns from a data set, and from what it does in an environment.
 type Trainer struct {
 	Config
 	Data           *data.Set[Transition]
+	Env            env.Batch                 // nil unless the run goes on online
+	Replay         *replay.Table[Transition] // steps of the policy
 	Learner        *Learner
 	sample, greedy *rl.Func[rl.Obs, rl.Tree]
 }
 
-// Train runs the algorithm. An iteration is an update of the critics and one of the policy.
+// Train runs the algorithm. An iteration is an update of the critics and one of the policy; online,
+// a step in every environment goes before it.
 //
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
-		s := t.Data.Sample(run.Key("sample"), t.Batch)
+		var s replay.Sample[Transition]
+		if t.Online {
+			t.Collect(run)
+			own := t.Replay.Sample(run.Key("own"), t.Batch)
+			s = t.Data.Among(run.Key("sample"), t.dataRows(), own)
+		} else {
+			s = t.Data.Sample(run.Key("sample"), t.Batch)
+		}
 		t.Learner.Judge(run, s)
 		t.Learner.Improve(run, s.Data)
 		t.Learner.slow.Blend(t.Learner.fast, t.Tau)
@@ -36,8 +50,19 @@ func (t *Trainer) Train(run *rl.Run) error {
 	return run.Err()
 }
 
+// Collect takes a step in every environment.
+func (t *Trainer) Collect(run *rl.Run) {
+	obs := t.Env.Obs()
+	action := t.sample.Call(run.Key("act"), obs)
+	out := t.Env.Step(action)
+	t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
+}
+
+// dataRows returns how many rows of an update online are the data set's.
+func (t *Trainer) dataRows() int { return int(t.DataFraction*float64(t.Batch) + .5) }
+
 type (
-	// Transition is one step of the data.
+	// Transition is one step of the data, or of every environment.
 	Transition replay.Transition
 	// Judged reports an update of the critics, by row.
 	Judged struct{ Loss, Q rl.Tensor }
@@ -87,8 +112,21 @@ type Config struct {
 	Tau     float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
 	Critics int     `default:"2" unit:"critics" range:"[1,)" doc:"critics, of which the lowest value counts"`
 
+	Online       bool    `default:"false" doc:"act in the environment, a step before every update, and learn from these steps as well"`
+	Envs         int     `default:"1" unit:"environments" range:"[1,)" doc:"environments stepped together online"`
+	Buffer       int     `default:"1000000" unit:"rows" range:"[1,)" doc:"steps of the policy that are kept"`
+	DataFraction float64 `default:"0.5" range:"[0,1]" doc:"part of the rows of an update online that are the data set's"`
+
 	nn.Standard `defaults:"normalize_obs=true"`
 	nn.Layers   `defaults:"hidden=256,256,256 activation=relu"`
+}
+
+// Validate finds settings that do not go together.
+func (c *Config) Validate() error {
+	if c.Online && c.Buffer < c.Envs {
+		return fmt.Errorf("buffer: %d rows do not hold a step of each of %d environments (envs)", c.Buffer, c.Envs)
+	}
+	return nil
 }
 
 // Algorithm is AWAC for whoever runs it.
@@ -96,7 +134,7 @@ var Algorithm = algo.DefineOffline("awac", "advantage-weighted actor-critic: imi
 	{Name: "default", Doc: "CORL's recipe for MuJoCo", Steps: 1_000_000},
 }, build)
 
-func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	set, err := data.NewFrom[Transition](s, "data", c.From, data.Options{Discount: c.Gamma})
 	if err != nil {
 		return nil, err
@@ -105,7 +143,7 @@ func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Trainer{
+	t := &Trainer{
 		Config: *c, Data: set,
 		sample: rl.NewFunc(s, "sample", n.sample),
 		greedy: rl.NewFunc(s, "greedy", n.greedy),
@@ -116,7 +154,15 @@ func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
 			critics: rl.NewOpt(s, "critics' adam", nn.Adam{}, n.fast),
 			policy:  rl.NewOpt(s, "policy's adam", nn.Adam{}, n.pi),
 		},
-	}, nil
+	}
+	if c.Online {
+		if t.Env, err = make.Batch(c.Envs); err != nil {
+			return nil, err
+		}
+		t.Replay = replay.NewTable[Transition](s, "replay", c.Buffer, replay.Options{Discount: c.Gamma})
+		err = set.Fits(t.Env.Spec().Obs, t.Env.Spec().Action)
+	}
+	return t, err
 }
 
 // net is the policy, and the critics with their targets.

@@ -5,12 +5,16 @@ package awac
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // The edges of grouping central.
 const (
-	centralG = iota
+	centralInsert = iota
+	centralOutOver
+	centralOwn
+	centralG
 	centralCritics
 	centralG2
 	centralPolicy
@@ -19,51 +23,79 @@ const (
 
 var genCentral = edge.Grouping{
 	Grouping: plan.Grouping{Name: "central", Groups: []plan.Group{
-		{Name: "worker", Fragments: []string{"replay", "gradient"}, Over: "environments"},
+		{Name: "worker", Fragments: []string{"environment", "actor", "replay", "gradient"}, Over: "environments"},
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 2, Pos: "awac.go:59", Given: true},
-		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 3, Pos: "awac.go:60"},
-		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 6, Pos: "awac.go:67", Given: true},
-		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 7, Pos: "awac.go:68"},
-		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 11, Pos: "awac.go:34"},
+		centralInsert:        {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "awac.Transition", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "awac.go:58"},
+		centralOutOver:       {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "awac.go:58"},
+		centralOwn:           {Name: "own", Operator: "all-gather", From: "worker", To: "worker", Type: "replay.Sample[awac.Transition]", Axis: "rows", Often: "iteration ?", Node: 7, Pos: "awac.go:42"},
+		centralG:             {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 9, Pos: "awac.go:84", Given: true},
+		centralCritics:       {Name: "critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "awac.go:85"},
+		centralG2:            {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 13, Pos: "awac.go:92", Given: true},
+		centralPolicy:        {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 14, Pos: "awac.go:93"},
+		centralTargetCritics: {Name: "target critics", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 18, Pos: "awac.go:48"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (awac.go:29) for the fragments replay
-// and gradient, replicated over environments.
+// trainCentralWorker is (*Trainer).Train (awac.go:36) for the fragments
+// environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // awac.go:30
-		s := edge.Part(x, t.Data.Sample(run.Key("sample"), t.Batch)) // awac.go:31
-		g, m := t.Learner.judge.Grad(run.Key("judge"), s)            // awac.go:59
-		edge.Reduce(x, centralG, g)                                  // awac.go:59
-		edge.Fetch(x, centralCritics, t.Learner.fast)                // awac.go:60
-		run.Log("loss/critics", m.Loss)                              // awac.go:61
-		run.Log("q", m.Q)                                            // awac.go:62
-		g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data) // awac.go:67
-		edge.Reduce(x, centralG2, g2)                                // awac.go:67
-		edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))  // awac.go:68
-		run.Log("loss/policy", m2.Loss)                              // awac.go:69
-		run.Log("advantage", m2.Advantage)                           // awac.go:70
-		run.Log("weight", m2.Weight)                                 // awac.go:71
-		edge.Fetch(x, centralTargetCritics, t.Learner.slow)          // awac.go:34
+	for run.Next() { // awac.go:37
+		var s replay.Sample[Transition]
+		if t.Online { // awac.go:39
+			var obs rl.Obs
+			var action rl.Tree
+			var out rl.Step
+			// awac.go:55
+			if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&action), rl.Carry(&out)}, func() { obs, action, out = graphCentralWorker1(t, run) }) {
+				obs = t.Env.Obs()                           // awac.go:55
+				action = t.sample.Call(run.Key("act"), obs) // awac.go:56
+				out = t.Env.Step(action)                    // awac.go:57
+			}
+			// awac.go:58
+			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
+			own := edge.Part(x, t.Replay.Sample(run.Key("own"), t.Batch))                                       // awac.go:41
+			s = edge.Part(x, t.Data.Among(run.Key("sample"), t.dataRows(), edge.AllGather(x, centralOwn, own))) // awac.go:42
+		} else {
+			s = edge.Part(x, t.Data.Sample(run.Key("sample"), t.Batch)) // awac.go:44
+		}
+		g, m := t.Learner.judge.Grad(run.Key("judge"), s)            // awac.go:84
+		edge.Reduce(x, centralG, g)                                  // awac.go:84
+		edge.Fetch(x, centralCritics, t.Learner.fast)                // awac.go:85
+		run.Log("loss/critics", m.Loss)                              // awac.go:86
+		run.Log("q", m.Q)                                            // awac.go:87
+		g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data) // awac.go:92
+		edge.Reduce(x, centralG2, g2)                                // awac.go:92
+		edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))  // awac.go:93
+		run.Log("loss/policy", m2.Loss)                              // awac.go:94
+		run.Log("advantage", m2.Advantage)                           // awac.go:95
+		run.Log("weight", m2.Weight)                                 // awac.go:96
+		edge.Fetch(x, centralTargetCritics, t.Learner.slow)          // awac.go:48
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (awac.go:29) for the fragment apply.
+// graphCentralWorker1 is awac.go:55 to awac.go:57 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tree, rl.Step) {
+	obs := t.Env.Obs()                           // awac.go:55
+	action := t.sample.Call(run.Key("act"), obs) // awac.go:56
+	out := t.Env.Step(action)                    // awac.go:57
+	return obs, action, out
+}
+
+// trainCentralServer is (*Trainer).Train (awac.go:36) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // awac.go:30
-		g := edge.Reduced(x, centralG)                                // awac.go:59
-		t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // awac.go:60
-		edge.Publish(x, centralCritics, t.Learner.fast)               // awac.go:60
-		g2 := edge.Reduced(x, centralG2)                              // awac.go:67
-		t.Learner.policy.Apply(g2, t.Learner.Rate.At(run.Progress())) // awac.go:68
-		edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // awac.go:68
-		t.Learner.slow.Blend(t.Learner.fast, t.Tau)                   // awac.go:34
-		edge.Publish(x, centralTargetCritics, t.Learner.slow)         // awac.go:34
+	for run.Next() { // awac.go:37
+		g := edge.Reduced(x, centralG)                                // awac.go:84
+		t.Learner.critics.Apply(g, t.Learner.Rate.At(run.Progress())) // awac.go:85
+		edge.Publish(x, centralCritics, t.Learner.fast)               // awac.go:85
+		g2 := edge.Reduced(x, centralG2)                              // awac.go:92
+		t.Learner.policy.Apply(g2, t.Learner.Rate.At(run.Progress())) // awac.go:93
+		edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // awac.go:93
+		t.Learner.slow.Blend(t.Learner.fast, t.Tau)                   // awac.go:48
+		edge.Publish(x, centralTargetCritics, t.Learner.slow)         // awac.go:48
 	}
 	return run.Err()
 }

@@ -5,41 +5,73 @@ package awac
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // The edges of grouping learners.
 const (
-	learnersG = iota
+	learnersInsert = iota
+	learnersOutOver
+	learnersOwn
+	learnersG
 	learnersG2
 )
 
 var genLearners = edge.Grouping{
 	Grouping: plan.Grouping{Name: "learners", Groups: []plan.Group{
-		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "environments"},
+		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersG:  {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 3, Pos: "awac.go:60"},
-		learnersG2: {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 7, Pos: "awac.go:68"},
+		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "awac.Transition", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "awac.go:58"},
+		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 5, Pos: "awac.go:58"},
+		learnersOwn:     {Name: "own", Operator: "all-gather", From: "learner", To: "learner", Type: "replay.Sample[awac.Transition]", Axis: "rows", Often: "iteration ?", Node: 7, Pos: "awac.go:42"},
+		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 10, Pos: "awac.go:85"},
+		learnersG2:      {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 14, Pos: "awac.go:93"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (awac.go:29) for the fragments
-// replay, gradient and apply, replicated over environments.
+// trainLearnersLearner is (*Trainer).Train (awac.go:36) for the fragments
+// environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // awac.go:30
-		s := edge.Part(x, t.Data.Sample(run.Key("sample"), t.Batch))                                 // awac.go:31
-		g, m := t.Learner.judge.Grad(run.Key("judge"), s)                                            // awac.go:59
-		t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress()))  // awac.go:60
-		run.Log("loss/critics", m.Loss)                                                              // awac.go:61
-		run.Log("q", m.Q)                                                                            // awac.go:62
-		g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data)                                 // awac.go:67
-		t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), t.Learner.Rate.At(run.Progress())) // awac.go:68
-		run.Log("loss/policy", m2.Loss)                                                              // awac.go:69
-		run.Log("advantage", m2.Advantage)                                                           // awac.go:70
-		run.Log("weight", m2.Weight)                                                                 // awac.go:71
-		t.Learner.slow.Blend(t.Learner.fast, t.Tau)                                                  // awac.go:34
+	for run.Next() { // awac.go:37
+		var s replay.Sample[Transition]
+		if t.Online { // awac.go:39
+			var obs rl.Obs
+			var action rl.Tree
+			var out rl.Step
+			// awac.go:55
+			if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&action), rl.Carry(&out)}, func() { obs, action, out = graphLearnersLearner1(t, run) }) {
+				obs = t.Env.Obs()                           // awac.go:55
+				action = t.sample.Call(run.Key("act"), obs) // awac.go:56
+				out = t.Env.Step(action)                    // awac.go:57
+			}
+			// awac.go:58
+			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
+			own := edge.Part(x, t.Replay.Sample(run.Key("own"), t.Batch))                                        // awac.go:41
+			s = edge.Part(x, t.Data.Among(run.Key("sample"), t.dataRows(), edge.AllGather(x, learnersOwn, own))) // awac.go:42
+		} else {
+			s = edge.Part(x, t.Data.Sample(run.Key("sample"), t.Batch)) // awac.go:44
+		}
+		g, m := t.Learner.judge.Grad(run.Key("judge"), s)                                            // awac.go:84
+		t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress()))  // awac.go:85
+		run.Log("loss/critics", m.Loss)                                                              // awac.go:86
+		run.Log("q", m.Q)                                                                            // awac.go:87
+		g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data)                                 // awac.go:92
+		t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), t.Learner.Rate.At(run.Progress())) // awac.go:93
+		run.Log("loss/policy", m2.Loss)                                                              // awac.go:94
+		run.Log("advantage", m2.Advantage)                                                           // awac.go:95
+		run.Log("weight", m2.Weight)                                                                 // awac.go:96
+		t.Learner.slow.Blend(t.Learner.fast, t.Tau)                                                  // awac.go:48
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is awac.go:55 to awac.go:57 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tree, rl.Step) {
+	obs := t.Env.Obs()                           // awac.go:55
+	action := t.sample.Call(run.Key("act"), obs) // awac.go:56
+	out := t.Env.Step(action)                    // awac.go:57
+	return obs, action, out
 }

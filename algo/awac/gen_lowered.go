@@ -4,24 +4,32 @@ package awac
 
 import (
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (awac.go:29) as a device
+// trainLowered is one iteration of (*Trainer).Train (awac.go:36) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	s := t.Data.Sample(run.Key("sample"), t.Batch)    // awac.go:31
-	g, m := t.Learner.judge.Grad(run.Key("judge"), s) // awac.go:59
-	// awac.go:60
+	var s replay.Sample[Transition] // awac.go:38
+	if t.Online {                   // awac.go:39
+		t.Collect(run)                                         // awac.go:40
+		own := t.Replay.Sample(run.Key("own"), t.Batch)        // awac.go:41
+		s = t.Data.Among(run.Key("sample"), t.dataRows(), own) // awac.go:42
+	} else {
+		s = t.Data.Sample(run.Key("sample"), t.Batch) // awac.go:44
+	}
+	g, m := t.Learner.judge.Grad(run.Key("judge"), s) // awac.go:84
+	// awac.go:85
 	edge.ApplyAt(t.Learner.critics, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-	run.Log("loss/critics", m.Loss)                              // awac.go:61
-	run.Log("q", m.Q)                                            // awac.go:62
-	g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data) // awac.go:67
-	// awac.go:68
+	run.Log("loss/critics", m.Loss)                              // awac.go:86
+	run.Log("q", m.Q)                                            // awac.go:87
+	g2, m2 := t.Learner.improve.Grad(run.Key("improve"), s.Data) // awac.go:92
+	// awac.go:93
 	edge.ApplyAt(t.Learner.policy, g2, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-	run.Log("loss/policy", m2.Loss)             // awac.go:69
-	run.Log("advantage", m2.Advantage)          // awac.go:70
-	run.Log("weight", m2.Weight)                // awac.go:71
-	t.Learner.slow.Blend(t.Learner.fast, t.Tau) // awac.go:34
+	run.Log("loss/policy", m2.Loss)             // awac.go:94
+	run.Log("advantage", m2.Advantage)          // awac.go:95
+	run.Log("weight", m2.Weight)                // awac.go:96
+	t.Learner.slow.Blend(t.Learner.fast, t.Tau) // awac.go:48
 }
