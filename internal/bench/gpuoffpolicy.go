@@ -9,7 +9,7 @@ import (
 // gpuOffPolicy measures loops that learn from a table in the device's memory.
 var gpuOffPolicy = Benchmark{
 	Name:       "offpolicy",
-	Doc:        "DQN on CartPole-v1 and SAC on Pendulum-v1 as one device program, Weft under gpu-only beside JAX",
+	Doc:        "DQN on CartPole-v1 and SAC on Pendulum-v1 as one device program, Weft under gpu-only beside JAX as it stands and tuned",
 	names:      []string{"weft", "jax"},
 	cases:      gpuOffPolicyCases,
 	contenders: gpuOffPolicyContenders,
@@ -26,6 +26,12 @@ type TableSpec struct {
 	Batch     int    `json:"batch"`
 	Buffer    int    `json:"buffer"`
 	Hidden    []int  `json:"hidden"`
+	Way       string `json:"way"` // for a peer, how to run the recipe
+}
+
+func (s TableSpec) by(_, way string) (any, bool) {
+	s.Way = way
+	return s, true
 }
 
 func gpuOffPolicyCases(quick bool) (out []Case) {

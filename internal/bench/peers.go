@@ -39,4 +39,6 @@ var gpuPeers = []peer{
 }
 
 // gpuOffPolicyPeers lists the peers that train from tables on a device.
-var gpuOffPolicyPeers = []peer{{"jax", "jax_offpolicy.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}}}}
+var gpuOffPolicyPeers = []peer{
+	{"jax", "jax_offpolicy.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}, {"unrolled", 0}, {"merged", 0}}},
+}
