@@ -157,7 +157,7 @@ func TestEveryPresetBegins(t *testing.T) {
 			name := cmp.Or(p.Env, exampleOf[p.Kind])
 			t.Run(a.Name+"/"+name+"/"+p.Name, func(t *testing.T) {
 				if p.Kind == env.Images || !a.Offline && learnsFromData(t, a) { // there are no data of every environment
-					stillbornDry(t, a.Name, name, p.Steps)
+					stillbornDry(t, a.Name, name, p.Name, p.Steps)
 					return
 				}
 				args := []string{"train", a.Name, "--env", name, "--preset", p.Name}
@@ -190,9 +190,9 @@ var exampleOf = map[env.Kind]string{
 }
 
 // stillbornDry asks for the configuration of a run whose environments need not be there.
-func stillbornDry(t *testing.T, algorithm, name string, steps int64) {
+func stillbornDry(t *testing.T, algorithm, name, preset string, steps int64) {
 	t.Helper()
-	o := run(t.Context(), weft.Builtin(), "train", algorithm, "--env", name, "--dry-run")
+	o := run(t.Context(), weft.Builtin(), "train", algorithm, "--env", name, "--preset", preset, "--dry-run")
 	contains(t, strings.ReplaceAll(o.out, `"`, ""), fmt.Sprintf("steps: %d\n", steps), fmt.Sprintf("env: %s\n", name))
 }
 

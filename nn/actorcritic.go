@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Torso turns observations of a space into features: pictures by the CNN of the
-// Nature paper, everything else by hidden layers on Features.
+// Torso turns observations of a space into features: pictures by the CNN for their
+// size, everything else by hidden layers on Features.
 type Torso struct {
 	Space  rl.Space
 	Hidden []int
@@ -21,7 +21,8 @@ type Torso struct {
 // Apply returns the features of observations x.
 func (t Torso) Apply(c *rl.Ctx, sc *model.Scope, x rl.Tree) *Node {
 	if rl.IsImage(t.Space) {
-		cnn := NatureCNN
+		dims := t.Space.Shape().Dimensions
+		cnn := CNNFor(dims[0], dims[1])
 		cnn.Noise = t.Noise
 		return cnn.Apply(c, sc, x.Leaf("").Node())
 	}

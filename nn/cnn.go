@@ -26,6 +26,29 @@ type CNN struct {
 // NatureCNN is the network of Mnih et al. (2015) for stacked Atari frames.
 var NatureCNN = CNN{Layers: []Conv{{32, 8, 4}, {64, 4, 2}, {64, 3, 1}}, Units: 512}
 
+// SmallCNN is the network of Young and Tian (2019) for MinAtar's 10x10 pictures.
+var SmallCNN = CNN{Layers: []Conv{{16, 3, 1}}, Units: 128}
+
+// CNNFor returns the network for pictures of a height and width: NatureCNN where its layers fit,
+// and SmallCNN for smaller ones.
+func CNNFor(height, width int) CNN {
+	if NatureCNN.fits(height) && NatureCNN.fits(width) {
+		return NatureCNN
+	}
+	return SmallCNN
+}
+
+// fits reports whether every kernel fits into what the layer before it leaves of a side.
+func (n CNN) fits(side int) bool {
+	for _, l := range n.Layers {
+		if side < l.Kernel {
+			return false
+		}
+		side = (side-l.Kernel)/l.Stride + 1
+	}
+	return true
+}
+
 // Apply returns the features of images x, [..., height, width, channels]. Bytes are
 // scaled from 0..255 to 0..1; other numbers are taken as they are.
 func (n CNN) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {

@@ -219,6 +219,15 @@ func TestNatureCNN(t *testing.T) {
 	}
 }
 
+// TestCNNFor: the smallest side that the three layers of NatureCNN fit into is 36: 36, 8, 3, 1.
+func TestCNNFor(t *testing.T) {
+	for _, c := range []struct{ height, width, units int }{{84, 84, 512}, {36, 36, 512}, {36, 35, 128}, {35, 84, 128}, {10, 10, 128}} {
+		if got := nn.CNNFor(c.height, c.width).Units; got != c.units {
+			t.Errorf("%dx%d: %d units, want %d", c.height, c.width, got, c.units)
+		}
+	}
+}
+
 func TestActivationNamed(t *testing.T) {
 	for name, want := range map[string]nn.Activation{"tanh": activation.TypeTanh, "leaky_relu": activation.TypeLeakyRelu} {
 		if got, err := nn.ActivationNamed(name); err != nil || got != want {

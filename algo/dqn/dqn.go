@@ -223,11 +223,18 @@ var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritise
 		c.TrainEvery, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 4, 32, 100_000, 80_000, 1000
 		c.LearningRate, c.EpsilonEnd, c.Exploration = 1e-4, .01, .1
 	}),
+	algo.ForKind(env.Images, 1_000_000, "MinAtar's recipe, with Adam, for pictures of 10x10", minatar).Named("minatar"),
 	algo.For("Identity-v0", 20_000, "solved in a second", func(c *Config) {
 		c.Envs, c.TrainEvery, c.Batch, c.LearningStarts, c.TargetEvery = 8, 4, 64, 1000, 500
 		c.LearningRate, c.Gamma = 1e-3, .9
 	}),
 }, build)
+
+// minatar sets what Young and Tian (2019) train DQN with on MinAtar, but for the optimiser.
+func minatar(c *Config) {
+	c.TrainEvery, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 1, 32, 100_000, 5000, 1000
+	c.AdamEps, c.Huber, c.EpsilonEnd, c.Exploration = 3.125e-4, 1, .1, .1
+}
 
 func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	e, err := make.Batch(c.Envs)

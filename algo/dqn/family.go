@@ -33,9 +33,15 @@ var C51 = algo.Define("c51", "DQN that learns the distribution of returns, as pr
 		c.TrainEvery, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 4, 32, 100_000, 80_000, 10_000
 		c.AdamEps, c.EpsilonEnd, c.Exploration, c.Atoms, c.VMin, c.VMax = 3.125e-4, .01, .1, 51, -10, 10
 	}),
+	algo.ForKind(env.Images, 1_000_000, "MinAtar's recipe for DQN, with Adam, for pictures of 10x10", smallPictures).Named("minatar"),
 }, func(s *rl.Scope, make algo.MakeEnv, c *C51Config) (rl.Trainer, error) {
 	return build(s, make, &c.Config)
 })
+
+func smallPictures(c *C51Config) {
+	minatar(&c.Config)
+	c.Atoms, c.VMin, c.VMax = 51, -10, 10
+}
 
 // QRDQN learns quantiles of returns (Dabney et al., 2018).
 var QRDQN = algo.Define("qrdqn", "DQN that learns the distribution of returns, as quantiles", []algo.Preset{

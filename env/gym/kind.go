@@ -6,8 +6,8 @@ import (
 	"github.com/weft-rl/weft/env"
 )
 
-// kinds lists the tasks that Gymnasium registers itself, without their versions, by kind. The kind
-// of others is not known here: asking an environment takes a Python process.
+// kinds lists the tasks that Gymnasium and MinAtar register, without their versions, by kind. The
+// kind of others is not known here: asking an environment takes a Python process.
 var kinds = map[env.Kind][]string{
 	env.Control: {
 		"CartPole", "MountainCar", "Acrobot", "LunarLander", "FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery",
@@ -17,7 +17,9 @@ var kinds = map[env.Kind][]string{
 		"MountainCarContinuous", "Pendulum", "LunarLanderContinuous", "BipedalWalker", "BipedalWalkerHardcore", "Ant", "HalfCheetah",
 		"Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum", "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d",
 	},
-	env.Images: {"CarRacing"},
+	env.Images: {
+		"CarRacing", "MinAtar/Asterix", "MinAtar/Breakout", "MinAtar/Freeway", "MinAtar/Seaquest", "MinAtar/SpaceInvaders",
+	},
 }
 
 // kindOf returns the kind of a task of Gymnasium's, or none.

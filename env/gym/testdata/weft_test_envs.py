@@ -197,3 +197,8 @@ class Double(gymnasium.RewardWrapper):
 
     def reward(self, reward):
         return self.by * reward
+
+
+def register():
+    """Registers a namespace, which the entry point in weft_land-1.0.dist-info offers."""
+    gymnasium.register("WeftLand/Base-v0", entry_point=Base)

@@ -1,5 +1,5 @@
 """Gymnasium's environments, several to a worker."""
-import importlib, sys
+import importlib, importlib.metadata, sys
 
 import gymnasium
 import weft_envs
@@ -34,11 +34,20 @@ def construct(name, args):
                     return found(**args)
             elif name.startswith("ALE/"):
                 gymnasium.register_envs(installed("ale-py", "ale_py"))
+            elif "/" in name:
+                register(name.partition("/")[0])
             return gymnasium.make(name, disable_env_checker=True, **args)
     except gymnasium.error.DependencyNotInstalled as e:
         raise Plain(f"{e} (with {sys.executable} -m pip)") from None
     except gymnasium.error.Error as e:
         raise Plain(f"gymnasium.make: {e}") from None
+
+
+def register(namespace):
+    """Lets an installed package register the environments of its namespace, by the entry point that it has for that."""
+    if not any(i.startswith(namespace + "/") for i in gymnasium.registry):
+        for offer in importlib.metadata.entry_points(group="gymnasium.envs", name=namespace):
+            offer.load()()
 
 
 def extra(name):
