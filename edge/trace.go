@@ -13,6 +13,8 @@ type Tracer interface {
 	// Enter is called when an operator of an edge begins, Leave when it ends.
 	Enter(edge int)
 	Leave(edge int)
+	// Pause is called before the replica sends a message or waits for one; Sent or Waited follows.
+	Pause()
 	// Sent is called after a message of so many bytes of tensors was queued for replica to. The
 	// replica waited for room, took at most, from begin on.
 	Sent(edge, to int, bytes int64, begin time.Time, took time.Duration)

@@ -269,6 +269,9 @@ func (x *X) absorb() {
 
 func (x *X) send(edge, to int, m Message) {
 	m.Edge = edge
+	if x.tracer != nil {
+		x.tracer.Pause()
+	}
 	begin := time.Now()
 	x.waits.Store(int32(edge) + 1)
 	if err := x.link.Send(x.ctx, to, m); err != nil {
@@ -312,6 +315,9 @@ func (x *X) wait(edge int) {
 	if m, ok := x.link.Poll(); ok {
 		x.file(m)
 		return
+	}
+	if x.tracer != nil {
+		x.tracer.Pause()
 	}
 	begin := time.Now()
 	x.waits.Store(int32(edge) + 1)

@@ -7,11 +7,18 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// record gives a replica a recorder, with so many edges, if the world is profiled.
+// record gives a replica of so many edges a recorder, if the world is profiled, or what else is to
+// see what it does.
 func (r *replica) record(edges int) {
-	if r.world.Profile {
+	switch w := r.world; {
+	case w.Profile:
 		r.timing = timing.New(edges)
-		rl.System.Time(r.scope, r.timing)
+		r.watch = r.timing
+	case w.Record != nil:
+		r.watch = w.Record(r.number)
+	}
+	if r.watch != nil {
+		rl.System.Time(r.scope, r.watch)
 	}
 }
 

@@ -68,6 +68,8 @@ type Config struct {
 	Observe func(group string, rank int) rl.Observer
 	// Profile has every replica's time recorded.
 	Profile bool
+	// Record, unless nil, returns what is to see all that a replica does, by its number.
+	Record func(replica int) timing.Watch
 }
 
 // World is all replicas of a run.
@@ -112,6 +114,7 @@ type replica struct {
 	run         *rl.Run // nil, like scope and trainer, if it is another process's
 	x           *edge.X // nil in the plain loop
 	timing      *timing.Recorder
+	watch       timing.Watch // the same, or another; nil without one
 
 	begun   time.Time
 	command command // the newest, in an asynchronous run
@@ -541,8 +544,8 @@ func (w *World) connect(ctx context.Context) error {
 		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, link); err != nil {
 			return err
 		}
-		if r.timing != nil {
-			r.x.Trace(r.timing)
+		if r.watch != nil {
+			r.x.Trace(r.watch)
 		}
 	}
 	if k := w.keeper(); k.scope != nil {

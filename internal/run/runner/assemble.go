@@ -75,7 +75,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 		c.Here, c.Abort, c.Life = j.Part.Here, j.Part.Abort, j.Part.Life
 	}
 	if p := j.Probe; p != nil {
-		c.Observe, c.Abort = p.Observe, p.Abort
+		c.Observe, c.Record, c.Abort = p.Observe, p.Record, p.Abort
 	}
 	if j.Plan != nil {
 		if err := arrange(&c, j, whole, spec); err != nil {

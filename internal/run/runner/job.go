@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/profile"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/replicas"
+	"github.com/weft-rl/weft/internal/run/timing"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -78,6 +79,8 @@ type Probe struct {
 	// Observe returns the observer of a replica's operations, or nil for none. The
 	// plain loop is the replica 0 of group "".
 	Observe func(group string, rank int) rl.Observer
+	// Record returns what is to see all that a replica does, by its number.
+	Record func(replica int) timing.Watch
 	// Cut is called at every consistent point; rl.ErrStop ends the run there.
 	Cut func(rl.Cut) error
 	// Until is a number of steps that a device program stops at, so that Cut sees its

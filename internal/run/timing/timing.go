@@ -18,8 +18,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
+
+// Watch sees all that a replica does.
+type Watch interface {
+	rl.Timer
+	edge.Tracer
+}
 
 // Tally is how one replica has spent its time since Skip iterations were done. Durations are in
 // nanoseconds.
@@ -169,6 +176,9 @@ func (r *Recorder) Leave(edge int) {
 	r.Edges[edge].Handling += int64(own)
 	r.span(Span{What: int32(-1 - edge), Begin: since1970(f.begin), Nanos: int64(own + f.inside)})
 }
+
+// Pause does nothing: Sent and Waited have the time.
+func (r *Recorder) Pause() {}
 
 // pop ends the innermost frame and returns its own time.
 func (r *Recorder) pop() (own time.Duration, f frame) {
