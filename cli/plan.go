@@ -34,7 +34,7 @@ var planSettings = []string{
 func (c *command) plan() *cobra.Command {
 	f := &trainFlags{values: map[string]*string{}}
 	names := slices.Sorted(maps.Keys(planFormats))
-	format, cluster := "text", ""
+	format, cluster, choose := "text", "", false
 	cmd := &cobra.Command{
 		Use:   "plan ALGO",
 		Short: "Show how a policy distributes a training loop",
@@ -43,6 +43,7 @@ func (c *command) plan() *cobra.Command {
 			"for a few iterations in this process. ALGO and the flags are train's; a cluster that is not this machine is\n" +
 			"described by a file.",
 		Example: "  weft plan ppo --policy single-learner-coarse --workers 4\n" +
+			"  weft plan ppo --auto\n" +
 			"  weft plan a2c --policy central --async --workers 4 --format svg > a3c.svg\n" +
 			"  weft plan ppo --policy multi-learner --cluster cluster.yaml",
 		Args:        cobra.MaximumNArgs(1),
@@ -51,6 +52,12 @@ func (c *command) plan() *cobra.Command {
 			write, ok := planFormats[format]
 			if !ok {
 				return request.Unknown("format", format, names, "weft plan --help")
+			}
+			if l, err := f.layers(cmd, args); (l.Policy() == auto || choose) && len(c.foreign(l)) == 0 {
+				if err = errors.Join(err, oneOf(cluster)); err != nil {
+					return err
+				}
+				return c.autoPlan(cmd.Context(), l, f.auto, format)
 			}
 			sheet, err := c.runPlan(cmd, f, args, cluster)
 			if err != nil || sheet == nil {
@@ -66,8 +73,18 @@ func (c *command) plan() *cobra.Command {
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes the workers; default: workers in this process")
+	flags.BoolVar(&choose, "auto", false, "show the plans that train --policy auto chooses from, the fastest first")
+	flags.BoolVar(&f.auto.learners, "allow-learners", false, learnersUsage)
 	flags.StringVar(&format, "format", format, "how to write it: "+strings.Join(names, ", "))
 	return cmd
+}
+
+// oneOf refuses a choice for machines that are not here.
+func oneOf(cluster string) error {
+	if cluster != "" {
+		return errors.New("--auto chooses for this machine: leave --cluster out")
+	}
+	return nil
 }
 
 // endless is a budget that no measurement comes to the end of.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/cost"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/runner"
 )
@@ -31,6 +32,7 @@ type trainFlags struct {
 	request.Again                    // settings of resume
 	values        map[string]*string // flags that are settings, by key
 	elsewhere
+	auto autoFlags
 }
 
 // settingFlags are the settings that have a flag of their own, with its name.
@@ -58,6 +60,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
 			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
+			"  weft train ppo --policy auto\n" +
 			"  weft train ppo --deployment four-workers.yaml\n" +
 			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --detach\n" +
@@ -87,6 +90,7 @@ func (c *command) train() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing")
 	flags.BoolVar(&f.skip, "no-verify", false, "do not check first that the policy computes the same as the plain loop of an author's package")
+	flags.BoolVar(&f.auto.learners, "allow-learners", false, learnersUsage)
 	f.elsewhere.flags(cmd)
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER resumes all of them")
 	help := cmd.HelpFunc()
@@ -200,6 +204,16 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 			return malformed
 		}
 		return c.runBuilt(cmd.Context(), paths, l.Policy())
+	}
+	if l.Policy() == auto && malformed == nil {
+		var choice *cost.Choice
+		var err error
+		if l, choice, err = c.choose(cmd.Context(), l, f.auto, f.processes); err == nil {
+			err = c.say(choice, f.json || f.dry)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()

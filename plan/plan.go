@@ -98,7 +98,7 @@ type Edge struct {
 
 // Deployment holds the user's choices outside the algorithm.
 type Deployment struct {
-	Policy  string `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
+	Policy  string `default:"plain" doc:"distribution policy; weft list policies shows them, and auto, on the command line, takes the one that is predicted to be the fastest" json:"policy"`
 	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one; under gpu-only each is a device" json:"workers"`
 	// MaxWorkers is 0, or a run has as many workers as there are, up to that many; then it
 	// begins when there are Workers of them.
