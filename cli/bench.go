@@ -108,6 +108,9 @@ func (c *command) runBench(ctx context.Context, name string, f *benchFlags) erro
 	if err := errors.Join(append(errs, b.Check(f.Options))...); err != nil {
 		return err
 	}
+	if b.Name == bench.Planner.Name {
+		return c.benchPlanner(ctx, b.Chosen(f.Options), f)
+	}
 	report := bench.Table(c.out)
 	if f.json {
 		report = bench.Lines(c.out)

@@ -58,7 +58,7 @@ func (t turn) of(o Options) time.Duration {
 }
 
 // All lists the benchmarks, in the order in which users see them.
-var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint}
+var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint, Planner}
 
 // Case is one piece of work.
 type Case struct {
@@ -155,6 +155,9 @@ func (b Benchmark) Check(o Options) error {
 func (b Benchmark) chosen(o Options) []Case {
 	return slices.DeleteFunc(b.cases(o.Quick), func(c Case) bool { return o.Match != nil && !o.Match.MatchString(c.ID) })
 }
+
+// Chosen returns the cases that options select.
+func (b Benchmark) Chosen(o Options) []Case { return b.chosen(o) }
 
 // Run runs a benchmark.
 func Run(ctx context.Context, b Benchmark, o Options, r Reporter) (err error) {
