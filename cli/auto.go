@@ -50,7 +50,7 @@ func (c *command) choose(ctx context.Context, l request.Layers, f autoFlags, pro
 	}
 	c.started = true
 	choice, err := cost.Choose(ctx, cost.Question{
-		Job: job, On: on, Policies: c.set.AllPolicies(), Workers: most, Learners: f.learners, Budget: choosing, Site: siteOf(r, processes),
+		Job: job, On: on, Policies: c.set.AllPolicies(), Devices: []string{r.Device, plan.CPU}, Workers: most, Learners: f.learners, Budget: choosing, Site: siteOf(r, processes),
 	})
 	if err != nil {
 		return l, nil, fmt.Errorf("--policy auto: %w", err)

@@ -65,7 +65,7 @@ func (c *command) comparePlans(ctx context.Context, x bench.Case, turn time.Dura
 	if err != nil {
 		return nil, err
 	}
-	choice, err := cost.Choose(ctx, cost.Question{Job: job, On: on, Policies: c.set.AllPolicies(), Workers: spec.Workers, Learners: true, Site: siteOf(r, 0)})
+	choice, err := cost.Choose(ctx, cost.Question{Job: job, On: on, Policies: c.set.AllPolicies(), Devices: []string{r.Device, plan.CPU}, Workers: spec.Workers, Learners: true, Site: siteOf(r, 0)})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,10 @@ type Question struct {
 	Job      runner.Job
 	On       plan.Problem // graph, facts and crossings; its deployment is the base of all candidates
 	Policies []policy.Policy
-	Workers  int // at most
+	Devices  []string // that programs are recorded on, the preferred one first
+	Workers  int      // at most
+	// Counts are the numbers of workers to consider; nil is all.
+	Counts []int
 	// Learners allows plans in which several learners add up gradients, whose bits are not the
 	// plain loop's.
 	Learners bool
@@ -58,11 +61,9 @@ func Choose(ctx context.Context, q Question) (*Choice, error) {
 		c.Now = time.Now
 	}
 	c.begun = c.Now()
-	plain, err := Record(ctx, q.Job, plan.Plan{Policy: policy.Plain.Name, Owner: "", Shards: 1}, Brief)
-	if err != nil {
+	if err := c.plain(ctx); err != nil {
 		return nil, err
 	}
-	c.models[""] = Plain(plain)
 	for _, pipeline := range []bool{false, true} {
 		for _, p := range q.Policies {
 			if err := c.consider(ctx, p, pipeline); err != nil {
@@ -83,6 +84,15 @@ type chooser struct {
 	begun  time.Time
 	models map[string]*Model // by grouping and turns; "" is the plain loop's
 	out    *Choice
+}
+
+// plain records the plain loop.
+func (c *chooser) plain(ctx context.Context) error {
+	r, err := Record(ctx, c.Job, plan.Plan{Policy: policy.Plain.Name, Shards: 1}, Brief)
+	if err == nil {
+		c.models[""] = Plain(r)
+	}
+	return err
 }
 
 // consider predicts a policy's plans for all numbers of workers.
@@ -111,6 +121,9 @@ func (c *chooser) consider(ctx context.Context, p policy.Policy, pipeline bool) 
 	}
 	var refused error
 	for workers := 1; workers <= most; workers++ {
+		if c.Counts != nil && !slices.Contains(c.Counts, workers) {
+			continue
+		}
 		on := c.problem(p, workers, pipeline)
 		made, err := p.Make(on)
 		if err != nil {
@@ -195,7 +208,9 @@ func (c *chooser) model(ctx context.Context, p policy.Policy, made plan.Plan, pi
 		return nil, errLate
 	}
 	defer func() { c.out.Recording += c.Now().Sub(begun).Seconds() }()
-	m, err := Recorded(ctx, c.Job, p, c.problem(p, 1, pipeline), c.replicas(pipeline)...)
+	on := c.problem(p, 1, pipeline)
+	on.Cluster = plan.Local(1, c.Devices...)
+	m, err := Recorded(ctx, c.Job, p, on, c.replicas(pipeline)...)
 	if err == nil {
 		c.models[name] = m
 	}
@@ -203,7 +218,8 @@ func (c *chooser) model(ctx context.Context, p policy.Policy, made plan.Plan, pi
 }
 
 // Recorded records a policy's programs with several numbers of replicas, the first of which is two,
-// as far as that is possible, and makes a model of them.
+// as far as that is possible, on the devices of the problem's first worker, and makes a model of
+// them.
 func Recorded(ctx context.Context, job runner.Job, p policy.Policy, on plan.Problem, replicas ...int) (*Model, error) {
 	var all []*Recording
 	var errs []error
@@ -292,6 +308,8 @@ func unit(s float64) string {
 		return fmt.Sprintf("%.3g us", s*1e6)
 	case s < 1:
 		return fmt.Sprintf("%.3g ms", s*1e3)
+	case s < 1000:
+		return fmt.Sprintf("%.3g s", s)
 	}
-	return fmt.Sprintf("%.3g s", s)
+	return fmt.Sprintf("%.0f s", s)
 }

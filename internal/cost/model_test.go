@@ -132,6 +132,28 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// TestHosts: workers of one machine share the cores of all of them, and a device is computed on
+// alone.
+func TestHosts(t *testing.T) {
+	s := apart(4, Link{})
+	for i := range s.Cluster.Workers {
+		s.Cluster.Workers[i].Host = "local"
+	}
+	got, err := Predict(planted(t), coarse(4), plan.Facts{}, s)
+	if want := .1 + 2 + 2.; err != nil || math.Abs(got.Seconds-want) > 1e-9 {
+		t.Errorf("%+v, %v, want %v", got, err, want)
+	}
+	p := coarse(4)
+	for i := range p.Replicas {
+		p.Replicas[i].Device = "gpu:0"
+	}
+	s.Speeds = map[string][2]float64{"local": {1, 10}}
+	got, err = Predict(planted(t), p, plan.Facts{}, s)
+	if want := (4*(.1+2) + 2.) / 10; err != nil || math.Abs(got.Seconds-want) > 1e-9 {
+		t.Errorf("on one device: %+v, %v, want %v", got, err, want)
+	}
+}
+
 // TestMemory: a plan that does not fit is refused, and said where.
 func TestMemory(t *testing.T) {
 	s := apart(2, Link{})

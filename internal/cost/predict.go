@@ -18,6 +18,9 @@ type Site struct {
 	Lanes bool
 	Cores int
 	Links Links
+	// Speeds are those of a machine's cores and of its devices, relative to what programs were
+	// recorded on, by its name; one that is not named is like that.
+	Speeds map[string][2]float64
 }
 
 // Links are what messages take between two replicas.
@@ -52,7 +55,10 @@ func Predict(m *Model, p plan.Plan, f plan.Facts, s Site) (Prediction, error) {
 	if err := s.fits(m, p); err != nil {
 		return Prediction{}, err
 	}
-	sim := m.instance(p, f, s)
+	sim, err := m.instance(p, f, s)
+	if err != nil {
+		return Prediction{}, err
+	}
 	out, err := sim.Run()
 	if err != nil {
 		return Prediction{}, err
@@ -86,7 +92,7 @@ func (s Site) fits(m *Model, p plan.Plan) error {
 }
 
 // instance makes the simulation of a plan.
-func (m *Model) instance(p plan.Plan, f plan.Facts, s Site) *Sim {
+func (m *Model) instance(p plan.Plan, f plan.Facts, s Site) (*Sim, error) {
 	sim := &Sim{Queue: 1, Rounds: rounds}
 	var at []plan.Replica
 	first := make([]int, len(p.Groups)) // number of each group's first replica
@@ -102,10 +108,15 @@ func (m *Model) instance(p plan.Plan, f plan.Facts, s Site) *Sim {
 	for i, r := range at {
 		shares[i] = shareOf(p, f, r)
 	}
+	if n := m.messages(p); n > most {
+		return nil, fmt.Errorf("%d messages in an iteration are too many to simulate", n)
+	}
 	for i, r := range at {
 		g := max(0, slices.IndexFunc(p.Groups, func(x plan.Group) bool { return x.Name == r.Group }))
 		t := Task{Name: fmt.Sprintf("%s %d", r.Group, r.Rank), Host: hosts.of(r)}
+		speed := s.speed(r)
 		for _, x := range m.program(g, r.Rank) {
+			x.Time = Line{x.Time.Fixed / speed, x.Time.Whole / speed}
 			t.Steps = append(t.Steps, x.step(i, r.Rank, g, shares, first, len(at))...)
 		}
 		sim.Tasks = append(sim.Tasks, t)
@@ -113,7 +124,45 @@ func (m *Model) instance(p plan.Plan, f plan.Facts, s Site) *Sim {
 	sim.Hosts = hosts.list
 	sim.Between = func(from, to int) Link { return s.link(at[from], at[to]) }
 	sim.ownerFirst(m, first)
-	return sim
+	return sim, nil
+}
+
+// most is how many messages of an iteration are simulated.
+const most = 2_000_000
+
+// messages returns about how many messages an iteration has.
+func (m *Model) messages(p plan.Plan) (n int) {
+	for g, pair := range m.Programs {
+		if len(p.Groups) == 0 {
+			return 0
+		}
+		k := len(p.Of(p.Groups[g].Name))
+		for _, x := range pair.First {
+			if x.Do == Send && x.Whom.Group < len(p.Groups) {
+				peers := len(p.Of(p.Groups[x.Whom.Group].Name))
+				if x.Whom.Rule == FirstR {
+					peers = 1
+				}
+				n += peers
+				if pair.Others != nil {
+					n += (k - 1) * peers
+				}
+			}
+		}
+	}
+	return n / max(1, m.Iterations)
+}
+
+// speed returns that of what a replica computes on.
+func (s Site) speed(r plan.Replica) float64 {
+	x, ok := s.Speeds[s.Cluster.Workers[r.Worker].Host]
+	switch {
+	case !ok:
+		return 1
+	case r.Device == plan.CPU || r.Device == "":
+		return x[0]
+	}
+	return x[1]
 }
 
 // program returns the program of a replica.
@@ -205,25 +254,31 @@ func newHosts(s Site) *hosts { return &hosts{site: s} }
 // of returns the number of what a replica computes on.
 func (h *hosts) of(r plan.Replica) int {
 	w := h.site.Cluster.Workers[r.Worker]
-	machine, name, cores := w.Host, w.Host, 0
-	if r.Device != plan.CPU && r.Device != "" && !strings.HasPrefix(r.Device, "cpu") {
-		name, cores = w.Host+"/"+r.Device, 1
+	device := r.Device != plan.CPU && r.Device != ""
+	name := w.Host
+	if device {
+		name += "/" + r.Device
 	}
 	if i := slices.Index(h.names, name); i >= 0 {
 		return i
 	}
-	for _, x := range h.site.Cluster.Workers {
-		if x.Host == w.Host && cores != 1 && !h.site.Lanes {
-			cores += x.Cores
+	cores := 0
+	switch {
+	case device:
+		cores = 1
+	case h.site.Lanes:
+		cores = h.site.Cores
+	default:
+		for _, x := range h.site.Cluster.Workers {
+			if x.Host == w.Host {
+				cores += x.Cores
+			}
 		}
 	}
-	if h.site.Lanes && cores != 1 {
-		cores = h.site.Cores
-	}
-	wire := slices.Index(h.wires, machine)
+	wire := slices.Index(h.wires, w.Host)
 	if wire < 0 {
 		wire = len(h.wires)
-		h.wires = append(h.wires, machine)
+		h.wires = append(h.wires, w.Host)
 	}
 	h.names, h.list = append(h.names, name), append(h.list, Host{Cores: float64(max(1, cores)), Wire: wire})
 	return len(h.list) - 1
@@ -239,6 +294,9 @@ func bound(s *Sim, o Outcome) string {
 	}
 	for i, h := range s.Hosts {
 		if used := o.Used[i] / (h.Cores * o.Seconds); used > .95 && len(s.Tasks) > 1 {
+			if h.Cores == 1 {
+				return "one core or device, which is busy all the time"
+			}
 			return fmt.Sprintf("%.0f cores, which are busy all the time", h.Cores)
 		}
 	}
