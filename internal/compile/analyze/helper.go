@@ -232,7 +232,7 @@ func (x *interp) mutates(t *tree.Program) {
 			note(l)
 		}
 	}
-	for e := range tree.Parsed[ast.Expr](t.Body) {
+	for e := range tree.ExprNodes[ast.Expr](t.Body) {
 		switch e := e.(type) {
 		case *ast.UnaryExpr:
 			if e.Op == token.AND {

@@ -156,7 +156,7 @@ func (d *device) folded(c *tree.Call) bool {
 	for range tree.Each[*tree.Loop](c.Body) {
 		return false
 	}
-	for call := range tree.Parsed[*ast.CallExpr](c.Body) {
+	for call := range tree.ExprNodes[*ast.CallExpr](c.Body) {
 		ok = ok && !d.src.Word(d.callee(call)).Counter && !d.computes(call)
 	}
 	return ok

@@ -189,7 +189,7 @@ func (f *flow) checkElements() {
 		members = append(members, tree.Element(f.typeOf(s.Over)))
 	}
 	config := map[ast.Expr]bool{} // a number of a member's is the same everywhere
-	for e := range tree.Parsed[ast.Expr](f.tree.Body) {
+	for e := range tree.ExprNodes[ast.Expr](f.tree.Body) {
 		switch x := e.(type) {
 		case *ast.SelectorExpr:
 			config[x.X] = tree.IsBasic(f.typeOf(x), ^0)

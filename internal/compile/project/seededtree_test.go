@@ -101,7 +101,7 @@ func otherJumps(b *bench) (out []place) {
 
 // inside visits all expressions of the tree.
 func (b *bench) inside(f func(ast.Expr)) {
-	for e := range tree.Parsed[ast.Expr](b.src.Tree.Body) {
+	for e := range tree.ExprNodes[ast.Expr](b.src.Tree.Body) {
 		f(e)
 	}
 }

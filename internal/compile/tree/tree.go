@@ -229,8 +229,8 @@ func Nodes[N ast.Node](n ast.Node) iter.Seq[N] {
 	}
 }
 
-// Parsed returns the nodes of one kind in the expressions of a block's statements.
-func Parsed[N ast.Node](b Block) iter.Seq[N] {
+// ExprNodes returns the nodes of one kind in the expressions of the statements in a block.
+func ExprNodes[N ast.Node](b Block) iter.Seq[N] {
 	return func(yield func(N) bool) {
 		for s := range Each[Stmt](b) {
 			for _, e := range Exprs(s) {
