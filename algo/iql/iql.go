@@ -104,7 +104,7 @@ type Config struct {
 	Expectile float64 `default:"0.7" range:"(0,1)" doc:"expectile of the actions' values that a state is worth: .5 is their mean, 1 their maximum"`
 	Beta      float64 `default:"3" range:"[0,)" doc:"how much more an action is imitated if it is better: the weight is exp(beta advantage); 0 imitates all alike"`
 	MaxWeight float64 `default:"100" range:"(0,)" doc:"bound of the weight of an action"`
-	Scale     float64 `default:"0" range:"[0,)" doc:"factor of rewards; 0 is 1000 over the distance between the highest and the lowest return of the data set"`
+	Scale     float64 `default:"0" range:"[0,)" doc:"factor of rewards; 0 is 1000 over the distance between the highest and the lowest return of the data set, a random policy's return included where it is known"`
 	nn.Rate   `defaults:"anneal=cosine"`
 	Tau       float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
 	Critics   int     `default:"2" unit:"critics" range:"[1,)" doc:"critics, of which the lowest value counts"`
@@ -157,7 +157,7 @@ func newNet(s *rl.Scope, c Config, set *data.Set[Transition]) (*net, error) {
 	obs, action := set.Spaces()
 	c.NormalizeObs = c.NormalizeObs && set.Meta().Norm != nil // pictures and choices stay as they are
 	if c.Scale == 0 {
-		c.Scale = scale(set.Meta().Returns)
+		c.Scale = scale(set.Meta())
 	}
 	view := c.View(s, "observations", obs)
 	torso, err := c.Torso(view.Sees)
@@ -178,9 +178,15 @@ func newNet(s *rl.Scope, c Config, set *data.Set[Transition]) (*net, error) {
 }
 
 // scale returns the factor that puts 1000 between the lowest and the highest return; 1 where all
-// returns are alike.
-func scale(returns data.Summary) float64 {
-	if span := returns.Max - returns.Min; span > 0 {
+// returns are alike. A random policy's return counts as one of the set's, where it is known: D4RL's
+// sets have episodes that failed, and where a set has none the factor would be so large that every
+// weight is 0 or at its bound.
+func scale(m data.Meta) float64 {
+	low := m.Returns.Min
+	if m.Bounds != nil {
+		low = min(low, m.Bounds.Random)
+	}
+	if span := m.Returns.Max - low; span > 0 {
 		return 1000 / span
 	}
 	return 1

@@ -114,8 +114,10 @@ func TestLosses(t *testing.T) {
 
 // TestScale: rewards are scaled by the distance between returns, unless there is none.
 func TestScale(t *testing.T) {
-	algotest.Near(t, "scale", scale(data.Summary{Min: -100, Max: 400}), 2, 0)
-	algotest.Near(t, "scale of equal returns", scale(data.Summary{Min: 7, Max: 7}), 1, 0)
+	algotest.Near(t, "scale", scale(data.Meta{Returns: data.Summary{Min: -100, Max: 400}}), 2, 0)
+	algotest.Near(t, "scale of equal returns", scale(data.Meta{Returns: data.Summary{Min: 7, Max: 7}}), 1, 0)
+	narrow := data.Meta{Returns: data.Summary{Min: 395, Max: 400}, Bounds: &data.Bounds{Random: -100, Expert: 900}}
+	algotest.Near(t, "scale where all episodes are good", scale(narrow), 2, 0)
 }
 
 // TestResumes: a run that was loaded in its middle ends in the bits of one that went on.
