@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/mappo","train":"(*Trainer).Train",
-"starts":["mappo.go:42","mappo.go:55","mappo.go:163","mappo.go:166","mappo.go:75","mappo.go:169","mappo.go:84","mappo.go:145","mappo.go:228","mappo.go:284","mappo.go:247"],
+"starts":["mappo.go:42","mappo.go:55","mappo.go:163","mappo.go:166","mappo.go:75","mappo.go:169","mappo.go:84","mappo.go:145","mappo.go:231","mappo.go:287","mappo.go:250"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
