@@ -200,7 +200,9 @@ func (r *Replica) fill(t timing.Tally, edges int, cost timing.Cost) {
 			})
 		}
 	}
-	r.Other = max(0, r.Other)
+	if r.Other < 0 { // recording seemed to cost more than it did
+		r.Seconds, r.Other = r.Seconds-r.Other, 0
+	}
 }
 
 // name returns how an operation is shown: its component and its method.

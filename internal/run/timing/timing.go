@@ -98,6 +98,7 @@ type Recorder struct {
 	Tally
 	now   func() time.Time
 	nexts int
+	whole bool      // the loop is one device program, whose iterations are not seen one by one
 	from  time.Time // begin of what counts
 	index map[ident]int
 	stack []frame
@@ -129,6 +130,9 @@ func newRecorder(edges int, now func() time.Time) *Recorder {
 
 // Next begins an iteration.
 func (r *Recorder) Next(int64) {
+	if r.whole {
+		return
+	}
 	r.nexts++
 	if r.nexts <= Skip+1 {
 		r.restart()
@@ -231,6 +235,7 @@ func (r *Recorder) Whole(program func() error, iterations func() int64) error {
 	r.index[ident{DeviceProgram, "", 0}] = 0
 	r.Operations = []Operation{{Kind: DeviceProgram}}
 	r.restart()
+	r.whole = true
 	before := iterations()
 	r.Begin()
 	err := program()
@@ -256,7 +261,9 @@ func (r *Recorder) span(s Span) {
 // ended, the newest spans too.
 func (r *Recorder) Read(final bool) Tally {
 	t := r.Tally
-	t.Iterations = max(t.Iterations, int64(r.nexts-Skip), 0)
+	if !r.whole {
+		t.Iterations = max(0, int64(r.nexts-Skip))
+	}
 	t.Wall = int64(r.now().Sub(r.from)) - t.Warm
 	t.Operations, t.Edges = slices.Clone(t.Operations), slices.Clone(t.Edges)
 	for i := range t.Edges {

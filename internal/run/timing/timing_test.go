@@ -110,7 +110,13 @@ func TestWhole(t *testing.T) {
 	c := &clock{time.Unix(1, 0)}
 	r := newRecorder(0, c.now)
 	iter, failure := int64(5), errors.New("out of memory")
-	err := r.Whole(func() error { iter = 25; c.pass(40 * ms); return failure }, func() int64 { return iter })
+	err := r.Whole(func() error {
+		c.pass(10 * ms)
+		r.Next(20) // a part of the program has ended
+		iter = 25
+		c.pass(30 * ms)
+		return failure
+	}, func() int64 { return iter })
 	got := r.Read(true)
 	if !errors.Is(err, failure) || got.Iterations != 20 || got.Wall != int64(40*ms) || got.Operations[0].Nanos != int64(40*ms) {
 		t.Errorf("%v, %+v", err, got)
