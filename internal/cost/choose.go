@@ -248,8 +248,10 @@ func Recorded(ctx context.Context, job runner.Job, p policy.Policy, on plan.Prob
 
 // Lanes returns the site of workers in this process, which computes on devices.
 func Lanes(devices ...string) func(workers int) Site {
+	links := Here
+	links.Lane.Latency = laneLatency()
 	return func(workers int) Site {
-		return Site{Cluster: plan.Local(workers, devices...), Lanes: true, Cores: runtime.GOMAXPROCS(0), Links: Here}
+		return Site{Cluster: plan.Local(workers, devices...), Lanes: true, Cores: runtime.GOMAXPROCS(0), Links: links}
 	}
 }
 

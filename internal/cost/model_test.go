@@ -205,3 +205,13 @@ func TestCollectives(t *testing.T) {
 		}
 	}
 }
+
+// TestTaping: what recording takes is in no time, and waking a goroutine takes some.
+func TestTaping(t *testing.T) {
+	if s := taping(); s <= 0 || s > .01 {
+		t.Errorf("taping takes %v s", s)
+	}
+	if s := laneLatency(); s <= 0 || s > 1 {
+		t.Errorf("a message takes %v s", s)
+	}
+}

@@ -55,8 +55,8 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	if err != nil {
 		return err
 	}
-	if (len(j.Wrap.Recorders()) > 0 || j.Profile) && r.c.Files != nil {
-		if j.Files, err = r.c.Files(a.Run); err != nil {
+	if recorders := len(j.Wrap.Recorders()) > 0; (recorders || j.Profile) && r.c.Files != nil {
+		if j.Files, err = r.c.Files(a.Run); err != nil && recorders { // a profile goes without a file
 			return err
 		}
 	}
