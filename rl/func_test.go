@@ -249,7 +249,7 @@ func TestBuildErrorsOfParameters(t *testing.T) {
 	}),
 		`graph function "f"`, "writes parameter /net/b", "rl.Stats")
 	fails(t, call(func(c *rl.Ctx, sc *model.Scope) { sc.VariableWithShape("new", one).NodeValue(c.Graph()) }),
-		`graph function "f"`, "makes parameter /net/new")
+		`graph function "f"`, `parameter "/net/new" is created outside NewParams`)
 	other := params(seeded(t, 2), "net", 1, 1)
 	fails(t, func() {
 		compute(s, rl.Key{}, func(c *rl.Ctx, _ []*node) *node { return variable(c, other, "b", 1) })
