@@ -79,9 +79,9 @@
 // who wants what another group's operation made receives it, behind the statement that made it or
 // behind a loop or branch that it passes by; what it asks for is wanted of the sender in the next
 // round, until nothing changes. Memory crosses only as a value: a slice that shares memory with
-// another variable is filled by every group that reads it. edges.go lists what crosses; shard.go,
-// rows.go and member.go are about replicas. emit.go cuts out a program; where a group executes all
-// of a function that was read through, roll.go writes its call again; tidy.go folds temporaries
+// another variable is filled by every group that reads it. edges.go lists what crosses;
+// shard.go and member.go are about replicas. emit.go cuts out a program; where a group executes all
+// of a function that was read through, roll.go writes its call again; line.go folds temporaries
 // back; print.go names variables and writes it.
 //
 // spans.go looks in a finished program for statements in a row that are graph work alone, and cuts
