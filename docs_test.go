@@ -93,9 +93,9 @@ func (r *reader) read(t *testing.T, page string) {
 }
 
 // elsewhere finds commands that need more than this machine and this folder: another
-// device, other machines, an object store, peers to measure, an author's package. Those
-// of examples/ are followed by TestExample and its like.
-var elsewhere = regexp.MustCompile(`--device (cuda|xla)|devices \S*cuda|10\.0\.0\.|s3://|\./(my|examples|\.\.\.)|^bench (engine|gpu --(python|precision))|^generate ppo`)
+// device, other machines, an object store, peers to measure, an author's package, games
+// that CI's packages do not have. Those of examples/ are followed by TestExample and its like.
+var elsewhere = regexp.MustCompile(`--device (cuda|xla)|gym:MinAtar|devices \S*cuda|10\.0\.0\.|s3://|\./(my|examples|\.\.\.)|^bench (engine|gpu --(python|precision))|^generate ppo`)
 
 // python finds commands that need Python, or what its packages have.
 var python = regexp.MustCompile(`\b(gym|atari|zoo):|runs/gym|\b(HalfCheetah|Ant)-v5`)
@@ -177,7 +177,7 @@ var packages = sync.OnceValue(func() error {
 })
 
 // shorterBy divides the steps of a reader's runs.
-const shorterBy = 500
+const shorterBy = 250
 
 // typed runs one command, which must end well.
 func (r *reader) typed(t *testing.T, line string) {
