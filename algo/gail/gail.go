@@ -121,7 +121,7 @@ type (
 		Raw                           rl.Tree
 		LogProb, Truncated, Over, Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, the values of its states, and that of where it ended.
+	// Batch holds the steps of one iteration, the values of their states, and the value of the last.
 	Batch struct {
 		Steps        Step // [env, time, ...]
 		Values, Last rl.Tensor

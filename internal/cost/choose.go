@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/policy"
 )
 
-// Question is what a choice is among.
+// Question describes the plans to choose from.
 type Question struct {
 	Job      runner.Job
 	On       plan.Problem // graph, facts and crossings; its deployment is the base of all candidates

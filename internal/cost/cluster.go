@@ -36,13 +36,13 @@ type Machine struct {
 	Lifetime    float64 `default:"0" unit:"hours" range:"[0,)" doc:"mean time between failures of a machine; 0 is that it never fails"`
 }
 
-// Network is what lies between machines.
+// Network describes the links between machines.
 type Network struct {
 	Latency   time.Duration `default:"50us" range:"[0s,)" doc:"time of a small message from one machine to another"`
 	Bandwidth float64       `default:"1.25" unit:"GB/s" range:"(0,)" doc:"bandwidth of a machine's network interface"`
 }
 
-// Checkpoint is what saving and restarting a run takes.
+// Checkpoint says how long saving and restarting a run take.
 type Checkpoint struct {
 	Write   time.Duration `default:"1s" range:"[0s,)" doc:"time that a checkpoint takes"`
 	Restart time.Duration `default:"30s" range:"[0s,)" doc:"time until a run goes on after a machine was lost"`

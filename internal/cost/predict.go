@@ -18,12 +18,12 @@ type Site struct {
 	Lanes bool
 	Cores int
 	Links Links
-	// Speeds are those of a machine's cores and of its devices, relative to what programs were
-	// recorded on, by its name; one that is not named is like that.
+	// Speeds gives, by the name of a machine, how fast its cores and its devices are, relative to
+	// the machine that recorded the programs. A machine that is not named is as fast as that one.
 	Speeds map[string][2]float64
 }
 
-// Links are what messages take between two replicas.
+// Links says how long messages between two replicas take.
 type Links struct {
 	Lane Link // of one process
 	Host Link // of two processes of one machine
@@ -38,7 +38,7 @@ var Here = Links{
 	Net:  Link{Latency: 100e-6, Bandwidth: 1.2e9, Wired: true},
 }
 
-// Prediction is what a plan would do.
+// Prediction describes an iteration under a plan.
 type Prediction struct {
 	Seconds        float64 `json:"seconds"`          // of an iteration
 	StepsPerSecond float64 `json:"steps_per_second"` // of environments
@@ -241,7 +241,7 @@ func (s Site) link(a, b plan.Replica) Link {
 	return s.Links.Net
 }
 
-// hosts are what replicas compute on: a machine's cores, or a device.
+// hosts lists where replicas compute: on the cores of a machine, or on a device.
 type hosts struct {
 	site  Site
 	names []string
