@@ -121,7 +121,7 @@ type (
 		Raw                           rl.Tree
 		LogProb, Truncated, Over, Cut rl.Tensor
 	}
-	// Batch holds the steps of one iteration, the values of their states, and the value of the last.
+	// Batch holds the steps of one iteration, the values of their states, and that of the last.
 	Batch struct {
 		Steps        Step // [env, time, ...]
 		Values, Last rl.Tensor
