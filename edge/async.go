@@ -185,10 +185,18 @@ func (x *X) publish(from int) {
 		c.From, c.At = append(c.From, s.from), append(c.At, s.iter)
 	}
 	for g := range x.top.Groups {
-		if g != x.group && slices.ContainsFunc(x.ends[:len(x.top.Edges)], func(e end) bool { return e.from == from && e.to == g }) {
+		if x.joins(g, from) {
 			x.Put(x.choices(), x.top.Number(g, 0), c)
 		}
 	}
+}
+
+// joins reports whether a group begins the keeper's sessions with producers of another: it is in
+// step with the keeper and gets something from them. What producers send each other is no session,
+// and nobody would take what they were told.
+func (x *X) joins(group, from int) bool {
+	return group != x.group && x.top.Groups[group].Own[0].Of == 0 &&
+		slices.ContainsFunc(x.ends[:len(x.top.Edges)], func(e end) bool { return e.from == from && e.to == group })
 }
 
 // join begins the sessions that the keeper has begun in this iteration.

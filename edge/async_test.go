@@ -1,8 +1,11 @@
 package edge_test
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
@@ -107,6 +110,45 @@ func TestAsArrived(t *testing.T) {
 	}
 	if total != 10*k {
 		t.Errorf("sessions by replica: %v", seen)
+	}
+}
+
+// TestSlowProducer: a consumer that takes from one producer at a time goes on while another does
+// nothing, also where producers send to each other.
+func TestSlowProducer(t *testing.T) {
+	const k, rounds = 3, 20
+	w := newQueues(t, k, 3, []int{1, 1, 1, 1, 1, 1, 1}, &edge.Async{Staleness: 100},
+		plan.Edge{Name: "g", Operator: fdg.Reduce, From: many, To: one},
+		plan.Edge{Name: "adv", Operator: fdg.AllGather, From: many, To: many},
+		plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many})
+	done := make(chan struct{})
+	end := sync.OnceFunc(func() { close(done) })
+	late := time.AfterFunc(20*time.Second, func() {
+		w.stop(errors.New("the consumer waits for a producer that it does not need"))
+		end()
+	})
+	defer late.Stop()
+	errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
+		l := newLearner(s)
+		if i == 0 { // it sends nothing, and looks at nothing that it is sent
+			<-done
+		}
+		for round := 0; round < rounds || i < k; round++ {
+			x.Turn()
+			if i == k {
+				l.opt.Apply(edge.Reduced(x, 0), .1)
+				edge.Publish(x, 2, l.p)
+				continue
+			}
+			g, _ := l.loss.Grad(rl.Key{}, rowsOf(s, x.Lo, x.Hi).X)
+			edge.Reduce(x, 0, g)
+			edge.Fetch(x, 2, l.p)
+		}
+		w.stop(errDone)
+		end()
+	})
+	if errs[k] != nil {
+		t.Error(errs[k])
 	}
 }
 

@@ -345,6 +345,8 @@ func (x *X) Waits() string {
 		return fmt.Sprintf("%s %q from %s to %s", e.Operator, e.Name, e.From, e.To)
 	case i == x.tokens():
 		return "the next batch of a producer"
+	case i == x.choices():
+		return "the choice of an iteration's producers"
 	}
 	return "the meeting of all replicas at the end of an iteration"
 }
