@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 )
 
 // Join makes the replicas for which away is true those of other processes: what is
@@ -22,39 +23,29 @@ func (l *Local) Join(away []bool, b Beyond) {
 func (l *Local) isAway(replica int) bool { return l.away != nil && l.away[replica] }
 
 // carry does what Send does to a replica of another process.
-func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Message) error {
-	select {
-	case places <- struct{}{}:
-	default:
+func (l *Local) carry(ctx context.Context, to int, room *place, m Message) error {
+	if !room.hold() {
 		l.beyond.Want(to, m.From, m.Edge)
-		if err := l.hold(ctx, places); err != nil {
+		if err := l.hold(ctx, m.From, room); err != nil {
 			return err
 		}
 	}
 	if err := l.beyond.Carry(to, m); err != nil {
 		return err
 	}
-	if l.queues[m.Edge] > 0 {
-		return nil
-	}
-	if err := l.hold(ctx, places); err != nil { // until it was taken
-		return err
-	}
-	<-places
-	return nil
+	return l.handOver(ctx, m, room)
 }
 
-// rest notes that a replica is about to wait.
-func (l *Local) rest() {
-	if idle := l.idle.Add(1); l.beyond != nil {
+// rest notes that a replica is about to wait until a count is above zero.
+func (l *Local) rest(me int, count *atomic.Int32) {
+	if idle := l.waits.begin(me, count); l.beyond != nil {
 		l.beyond.Hurry(idle == l.here)
 	}
 }
 
-// resume notes that a replica's wait has ended.
-func (l *Local) resume() {
-	l.woken.Add(1)
-	if idle := l.idle.Add(-1); l.beyond != nil && idle == l.here-1 {
+// resume notes that a replica's wait has ended. It is called before the count is touched.
+func (l *Local) resume(me int) {
+	if idle := l.waits.end(me); l.beyond != nil && idle == l.here-1 {
 		l.beyond.Busy()
 	}
 }
@@ -79,13 +70,11 @@ func (l *Local) Deliver(to int, m Message, posted bool) error {
 		return nil
 	}
 	b := l.boxes[to]
-	select {
-	case b.places[m.Edge][m.From] <- struct{}{}:
-		b.in <- item{m: m}
-		return nil
-	default:
+	if !b.places[m.Edge][m.From].hold() {
 		return fmt.Errorf("replica %d sent more on edge %d than replica %d has room for", m.From, m.Edge, to)
 	}
+	b.put(item{m: m})
+	return nil
 }
 
 // Room notes that replica by of another process took a message of replica from.
@@ -93,25 +82,22 @@ func (l *Local) Room(from, by, edge int) error {
 	if err := l.check(by, from, edge); err != nil {
 		return err
 	}
-	select {
-	case <-l.boxes[by].places[edge][from]:
-		return nil
-	default:
+	if !l.boxes[by].places[edge][from].give() {
 		return fmt.Errorf("replica %d took more on edge %d than replica %d sent", by, edge, from)
 	}
+	return nil
 }
 
 // Depart tells replica to of this process that one of another process is gone, once
 // all that came from it was delivered. It is not told again before it has taken that.
 func (l *Local) Depart(to, gone int) {
-	l.boxes[to].in <- item{m: Message{Edge: Departed, From: gone}} // has room for it
+	l.boxes[to].put(item{m: Message{Edge: Departed, From: gone}}) // has room for it
 }
 
 // release gives back the room that replica by held with one that is gone.
 func (l *Local) release(gone, by int) {
 	for _, places := range l.boxes[gone].places {
-		for len(places[by]) > 0 {
-			<-places[by]
+		for places[by].give() {
 		}
 	}
 	l.beyond.Released(gone)

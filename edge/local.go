@@ -13,26 +13,56 @@ type Local struct {
 	boxes  []*box
 	away   []bool // replicas of other processes; nil where there are none
 	beyond Beyond
-	here   int32        // replicas of this process
-	idle   atomic.Int32 // replicas of this process that wait
-	woken  atomic.Int64 // waits that have ended
-}
-
-// Waiting returns how many replicas of this process wait for a message, or for room to send one,
-// and how many such waits have ended so far.
-func (l *Local) Waiting() (now int, ended int64) {
-	ended = l.woken.Load() // first: a wait that ends meanwhile is seen at the next look
-	return int(l.idle.Load()), ended
+	here   int32 // replicas of this process
+	waits  waits
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
 // puts anything in, so that putting never waits.
 type box struct {
-	in chan item
-	// places are by edge and sender: a channel with room for as many messages as
-	// may wait.
-	places [][]chan struct{}
+	in     chan item
+	items  atomic.Int32 // items that were put in and not taken out yet
+	places [][]*place   // by edge and sender
 	posted [][]atomic.Pointer[Message]
+}
+
+func (b *box) put(i item) {
+	b.items.Add(1)
+	b.in <- i
+}
+
+// place is room for the messages of a sender that wait on an edge.
+type place struct {
+	taken chan struct{} // with room for as many messages as may wait
+	free  atomic.Int32  // how many more may
+}
+
+func newPlace(room int) *place {
+	p := &place{taken: make(chan struct{}, room)}
+	p.free.Store(int32(room))
+	return p
+}
+
+// hold takes room for a message if there is some.
+func (p *place) hold() bool {
+	select {
+	case p.taken <- struct{}{}:
+		p.free.Add(-1)
+		return true
+	default:
+		return false
+	}
+}
+
+// give gives room back, and reports whether any was held.
+func (p *place) give() bool {
+	select {
+	case <-p.taken:
+		p.free.Add(1)
+		return true
+	default:
+		return false
+	}
 }
 
 // item is a message, or the news that one was posted.
@@ -45,13 +75,13 @@ type item struct {
 // as queues says wait between two replicas; with 0 a sender waits until its
 // message is taken.
 func NewLocal(replicas int, queues []int) *Local {
-	l := &Local{queues: queues, boxes: make([]*box, replicas)}
+	l := &Local{queues: queues, boxes: make([]*box, replicas), waits: newWaits(replicas)}
 	for i := range l.boxes {
 		b, room := &box{}, 0
 		for _, queue := range queues {
-			places := make([]chan struct{}, replicas)
+			places := make([]*place, replicas)
 			for j := range places {
-				places[j] = make(chan struct{}, max(1, queue))
+				places[j] = newPlace(max(1, queue))
 				room += max(1, queue) + 1 // and one that was posted
 			}
 			b.places = append(b.places, places)
@@ -74,37 +104,42 @@ type localLink struct {
 func (l localLink) Send(ctx context.Context, to int, m Message) error {
 	m.From = l.me
 	b := l.all.boxes[to]
-	places := b.places[m.Edge][l.me]
+	room := b.places[m.Edge][l.me]
 	if l.all.isAway(to) {
-		return l.all.carry(ctx, to, places, m)
+		return l.all.carry(ctx, to, room, m)
 	}
-	if err := l.all.hold(ctx, places); err != nil {
+	if err := l.all.hold(ctx, l.me, room); err != nil {
 		return err
 	}
-	b.in <- item{m: m}
-	if l.all.queues[m.Edge] > 0 {
-		return nil
-	}
-	if err := l.all.hold(ctx, places); err != nil { // until it was taken
-		return err
-	}
-	<-places
-	return nil
+	b.put(item{m: m})
+	return l.all.handOver(ctx, m, room)
 }
 
-// hold takes a place.
-func (l *Local) hold(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
+// handOver waits until a message was taken for which nothing may wait.
+func (l *Local) handOver(ctx context.Context, m Message, room *place) error {
+	if l.queues[m.Edge] > 0 {
 		return nil
-	default:
 	}
-	l.rest()
-	defer l.resume()
+	err := l.hold(ctx, m.From, room)
+	if err == nil {
+		room.give()
+	}
+	return err
+}
+
+// hold waits until a replica has room for a message.
+func (l *Local) hold(ctx context.Context, me int, room *place) error {
+	if room.hold() {
+		return nil
+	}
+	l.rest(me, &room.free)
 	select {
-	case places <- struct{}{}:
+	case room.taken <- struct{}{}:
+		l.resume(me)
+		room.free.Add(-1)
 		return nil
 	case <-ctx.Done():
+		l.resume(me)
 		return context.Cause(ctx)
 	}
 }
@@ -123,7 +158,7 @@ func (l *Local) post(to int, m Message) {
 	b := l.boxes[to]
 	cell := &b.posted[m.Edge][m.From]
 	if cell.Swap(&m) == nil {
-		b.in <- item{post: cell}
+		b.put(item{post: cell})
 	}
 }
 
@@ -131,19 +166,24 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 	if m, ok := l.Poll(); ok {
 		return m, nil
 	}
-	l.all.rest()
-	defer l.all.resume()
+	b := l.all.boxes[l.me]
+	l.all.rest(l.me, &b.items)
 	select {
-	case i := <-l.all.boxes[l.me].in:
+	case i := <-b.in:
+		l.all.resume(l.me)
+		b.items.Add(-1)
 		return i.take(), nil
 	case <-ctx.Done():
+		l.all.resume(l.me)
 		return Message{}, context.Cause(ctx)
 	}
 }
 
 func (l localLink) Poll() (Message, bool) {
+	b := l.all.boxes[l.me]
 	select {
-	case i := <-l.all.boxes[l.me].in:
+	case i := <-b.in:
+		b.items.Add(-1)
 		return i.take(), true
 	default:
 		return Message{}, false
@@ -163,11 +203,8 @@ func (l localLink) Took(m Message) {
 		l.all.release(m.From, l.me)
 		return
 	}
-	select {
-	case <-l.all.boxes[l.me].places[m.Edge][m.From]:
-		if l.all.isAway(m.From) {
-			l.all.beyond.Credit(m.From, l.me, m.Edge)
-		}
-	default: // a posted message holds no place
+	held := l.all.boxes[l.me].places[m.Edge][m.From].give() // a posted message holds no place
+	if held && l.all.isAway(m.From) {
+		l.all.beyond.Credit(m.From, l.me, m.Edge)
 	}
 }

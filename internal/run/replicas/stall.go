@@ -13,8 +13,7 @@ import (
 // come. So it is ended as soon as that is certain. What replicas of several processes wait for
 // cannot be known here; the coordinator gives a run that is to stop so much time and no more.
 
-// look is the time between two looks at who waits. A run stands still if all replicas wait at one
-// look, and no wait has ended at the next.
+// look is the time between two looks at who waits.
 const look = time.Second
 
 // watch ends a run that stands still. It returns a function that ends the watch.
@@ -27,20 +26,16 @@ func (w *World) watch(stop context.CancelCauseFunc) (end func()) {
 	done.Go(func() {
 		tick := time.NewTicker(look)
 		defer tick.Stop()
-		for last := int64(-1); ; {
+		for {
 			select {
 			case <-watching.Done():
 				return
 			case <-tick.C:
 			}
-			waiting, ended := w.link.Waiting()
-			if waiting == 0 || waiting < int(w.running.Load()) {
-				ended = -1
-			} else if ended == last {
+			if w.link.Stuck(int(w.running.Load())) {
 				stop(w.stuck())
 				return
 			}
-			last = ended
 		}
 	})
 	return func() {

@@ -438,6 +438,7 @@ func (w *World) Train(ctx context.Context) error {
 		return err
 	}
 	w.live = true
+	w.running.Store(int32(len(w.here()))) // before any begins: who waits for one that has not yet is not stuck
 	defer w.watch(stop)()
 	var all sync.WaitGroup
 	var left atomic.Int64 // programs that did not come to their end
@@ -561,7 +562,6 @@ func (w *World) connect(ctx context.Context) error {
 func (r *replica) train() error {
 	r.begun = time.Now()
 	r.command.Verdict = rendezvous.Verdict{Steps: r.world.from, More: true}
-	r.world.running.Add(1)
 	defer r.world.running.Add(-1)
 	return rl.Catch(func() error {
 		if !r.world.Leads() && r.world.Plan.Sparing() {
