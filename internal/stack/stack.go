@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// Place is a line of a source file, as it was compiled.
+// Place is a call in a line of a source file, as it was compiled.
 type Place struct {
 	File string
 	Line int
+	PC   uintptr // tells calls in one line apart
 }
 
 // vocabulary are the packages whose frames are never the author's: a failure is
@@ -49,7 +50,7 @@ func Callers(most int) (out []Place) {
 			break
 		}
 		if f.Function != "" && !hasPrefix(f.Function, vocabulary) {
-			out = append(out, Place{f.File, f.Line})
+			out = append(out, Place{f.File, f.Line, f.PC})
 		}
 	}
 	return out

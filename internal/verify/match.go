@@ -23,6 +23,7 @@ type call struct {
 	time int // how often the place was reached in the iteration, from 1
 	want []*record
 	got  map[string][]*record // results, by group
+	open bool                 // some group did it or another in its line, and which is not known
 }
 
 // at returns the call as a place.
@@ -87,7 +88,8 @@ func (cs *calls) match(t *trace, found func(*call, *record)) {
 
 // paired returns the calls of operations that have one ident, nil for an operation whose
 // call is not certain. It pairs them by path and by time on that path, or, if paths are
-// not known and there are equally many, in order.
+// not known and there are equally many, in order. Of several calls in one line a program may have
+// but some: it pairs them if there are equally many.
 func (cs *calls) paired(records []*record, list []*call) []*call {
 	out := make([]*call, len(records))
 	from := map[string][]int{} // records by path
@@ -106,6 +108,10 @@ func (cs *calls) paired(records []*record, list []*call) []*call {
 			for j, i := range at[:min(len(at), len(fit))] {
 				out[i] = fit[j]
 			}
+		case oneLine(fit):
+			for _, c := range fit {
+				c.open = true
+			}
 		}
 	}
 	return out
@@ -121,8 +127,13 @@ func fitting(list []*call, path []string) (out []*call) {
 	return out
 }
 
-// alike reports whether all calls have one path.
+// alike reports whether all are one call of the source, done several times.
 func alike(list []*call) bool {
+	return !slices.ContainsFunc(list, func(c *call) bool { return !slices.Equal(c.callers, list[0].callers) })
+}
+
+// oneLine reports whether all calls have one path.
+func oneLine(list []*call) bool {
 	return !slices.ContainsFunc(list, func(c *call) bool { return !slices.Equal(c.path, list[0].path) })
 }
 
@@ -181,7 +192,7 @@ func (cs *calls) missing(than string) *Difference {
 		}
 	}
 	for _, c := range cs.list {
-		if len(c.got) == 0 && (made[spot{c.kind, c.name, c.pos()}] || !done[c.kind+" "+c.name]) {
+		if len(c.got) == 0 && !c.open && (made[spot{c.kind, c.name, c.pos()}] || !done[c.kind+" "+c.name]) {
 			at := c.at()
 			return &Difference{Place: &at, What: "it is not done, unlike in " + than}
 		}

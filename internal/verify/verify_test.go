@@ -97,6 +97,23 @@ func TestPaired(t *testing.T) {
 	}
 }
 
+// TestOneLine: a program that has one of two calls in a line is not compared with the other, and
+// the other is not missed.
+func TestOneLine(t *testing.T) {
+	first, second := at("f", 9), at("f", 9)
+	second.callers[0].PC = 1
+	cs := newCalls([]*trace{{records: []*record{first, second}}}, &sources{})
+	cs.add(&trace{group: "learner", records: []*record{at("f", 9)}})
+	if d := cs.missing("the plain loop"); d != nil {
+		t.Errorf("missing: %v", d)
+	}
+	for i, c := range cs.list {
+		if len(c.want) != 1 || len(c.got) > 0 {
+			t.Errorf("call %d has %d records of the plain loop and %d of the program", i, len(c.want), len(c.got))
+		}
+	}
+}
+
 // TestMissing: an operation that is left out is named, with its time at its place.
 func TestMissing(t *testing.T) {
 	cs := newCalls([]*trace{{records: []*record{at("f", 9), at("f", 9), at("g", 12)}}}, &sources{})
