@@ -73,4 +73,7 @@ func (c *command) helpSettings(name string) error {
 	return config.Table(c.out, fields)
 }
 
+// configUsage is the help of --config.
+const configUsage = "`file` of settings (YAML), as every run folder holds one; may be repeated, and a later one overrides; flags override it"
+
 const deploymentUsage = "`file` (YAML) that says how the loop is distributed: policy, workers, placement and so on; flags override it"

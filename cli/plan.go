@@ -70,7 +70,7 @@ func (c *command) plan() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", dataUsage)
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
-	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringArrayVar(&f.files, "config", nil, configUsage)
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes the workers; default: workers in this process")
 	flags.BoolVar(&choose, "auto", false, "show the plans that train --policy auto chooses from, the fastest first")

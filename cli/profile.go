@@ -57,7 +57,7 @@ func (c *command) profile() *cobra.Command {
 	c.settingFlags(cmd, &f.trainFlags, profileSettings)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
-	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringArrayVar(&f.files, "config", nil, configUsage)
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes on this machine, to the end of --steps")
 	flags.DurationVar(&f.time, "time", f.time, "time to train for; 0 trains all --steps")

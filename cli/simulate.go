@@ -40,7 +40,7 @@ func (c *command) simulate() *cobra.Command {
 	c.settingFlags(cmd, f, simulateSettings)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
-	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringArrayVar(&f.files, "config", nil, configUsage)
 	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes machines, network and prices, or the name of a cluster that comes with Weft")
 	flags.StringVar(&svg, "svg", "", "`file` to draw the curves into")
 	flags.BoolVar(&f.json, "json", false, "write the points as JSON")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ type trainFlags struct {
 	demos         string
 	fraction      string // of demonstrations
 	record        string
-	file          string
+	files         []string
 	deploy        string
 	out           string
 	json          bool
@@ -78,14 +79,9 @@ func (c *command) train() *cobra.Command {
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
 	c.settingFlags(cmd, f, nil)
+	f.layerFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.data, "data", "", dataUsage)
-	flags.StringVar(&f.demos, "demos", "", "data `set` of demonstrations that dqn and sac learn from beside their own steps; short for --set demos=")
-	flags.StringVar(&f.fraction, "demo-fraction", "", "`part` of the rows of every update that are demonstrations; short for --set demo_fraction=")
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
-	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
-	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
-	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing")
@@ -103,6 +99,17 @@ func (c *command) train() *cobra.Command {
 		}
 	})
 	return cmd
+}
+
+// layerFlags makes the flags that settings come from beside those of single ones.
+func (f *trainFlags) layerFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", dataUsage)
+	flags.StringVar(&f.demos, "demos", "", "data `set` of demonstrations that dqn and sac learn from beside their own steps; short for --set demos=")
+	flags.StringVar(&f.fraction, "demo-fraction", "", "`part` of the rows of every update that are demonstrations; short for --set demo_fraction=")
+	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
+	flags.StringArrayVar(&f.files, "config", nil, configUsage)
+	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 }
 
 // dataUsage is the help of --data.
@@ -140,10 +147,8 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string)
 // layers returns what the command line asks for, with what is wrong with its form.
 func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers, err error) {
 	var errs []error
-	if f.file != "" {
-		if l.File, err = request.ReadFile(f.file); err != nil {
-			errs = append(errs, err)
-		}
+	if l.File, err = request.ReadFiles(f.files); err != nil {
+		errs = append(errs, err)
 	}
 	if f.deploy != "" {
 		if l.Deploy, err = request.ReadDeployment(f.deploy); err != nil {
@@ -165,7 +170,7 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers
 		}
 	}
 	for _, text := range f.set {
-		a, err := config.ParseSet(text, "--set")
+		a, err := config.ParseSet(strings.TrimPrefix(text, "set."), "--set") // as a run file has it
 		if err != nil {
 			errs = append(errs, err)
 			continue

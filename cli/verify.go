@@ -52,7 +52,7 @@ func (c *command) verify() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", dataUsage)
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
-	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringArrayVar(&f.files, "config", nil, configUsage)
 	flags.StringVar(&f.workers, "workers", "2,3", "`numbers` of workers to run each policy with")
 	flags.Int64Var(&f.iterations, "iterations", 0, "iterations of every run; 0 is as many as it takes to use learned weights, and at least 2")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")

@@ -43,6 +43,7 @@ type Field struct {
 	Kind    string   // such as "int", "duration" or "float64 list"
 	Unit    string   // unit of a number; may be empty
 	Default string   // default as the tag writes it
+	Normal  string   // default as Value would have it
 	Range   string   // range as the tag writes it; may be empty
 	OneOf   []string // the values allowed; empty where any is
 	Doc     string   // help text
@@ -81,6 +82,7 @@ func Fields(ptr any) ([]Field, error) {
 	for i, s := range sch.settings {
 		fields[i] = s.Field
 		fields[i].Value = s.text(v)
+		fields[i].Normal = s.normal()
 	}
 	return fields, nil
 }

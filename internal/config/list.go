@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// Items takes a list apart that was written as one text, as [Assignment] has it.
+func Items(text string) ([]string, error) { return splitList(text) }
+
 // joinList writes items as one text that splitList takes apart again.
 func joinList(items []string) string {
 	quoted := make([]string, len(items))

@@ -81,8 +81,10 @@ func (s *setting) initial() reflect.Value {
 
 // items writes the value that the setting has in root: one text, or one for each
 // item of a list.
-func (s *setting) items(root reflect.Value) []string {
-	v := root.FieldByIndex(s.index)
+func (s *setting) items(root reflect.Value) []string { return s.write(root.FieldByIndex(s.index)) }
+
+// write writes a value of the setting: one text, or one for each item of a list.
+func (s *setting) write(v reflect.Value) []string {
 	if !s.list {
 		return []string{s.kind.write(v)}
 	}
@@ -94,8 +96,13 @@ func (s *setting) items(root reflect.Value) []string {
 }
 
 // text returns the value that the setting has in root, as read would take it.
-func (s *setting) text(root reflect.Value) string {
-	items := s.items(root)
+func (s *setting) text(root reflect.Value) string { return s.join(s.items(root)) }
+
+// normal returns the default as text returns values.
+func (s *setting) normal() string { return s.join(s.write(s.initial())) }
+
+// join returns what items were written from, as read would take it.
+func (s *setting) join(items []string) string {
 	if s.list {
 		return joinList(items)
 	}

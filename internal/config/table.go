@@ -43,6 +43,11 @@ func Columns(w io.Writer, rows [][]string) error {
 	return columns(w, rows, bounds)
 }
 
+// ColumnsWithin does what Columns does, with a bound on the width of each column but the last.
+func ColumnsWithin(w io.Writer, rows [][]string, bounds ...int) error {
+	return columns(w, rows, bounds)
+}
+
 func columns(w io.Writer, rows [][]string, bounds []int) error {
 	widths := columnWidths(rows, bounds)
 	var b strings.Builder
