@@ -91,6 +91,8 @@ type Entry struct {
 	// Kind decides which settings an algorithm has for it that has none for its ID; it may be
 	// empty.
 	Kind Kind
+	// Needs names the library that must be installed for it, such as MuJoCo; empty is none.
+	Needs string
 	// Options makes a pointer to the struct of the environment's settings, tagged
 	// like an algorithm's configuration and with its defaults set; nil if it has
 	// none.

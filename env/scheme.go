@@ -6,6 +6,8 @@ type Scheme struct {
 	Prefix  string
 	Doc     string // one line
 	Example string // a full name
+	// Packages are the Python packages that must be installed for it, by the names that pip has.
+	Packages []string
 	// Options makes the settings of the entries that the scheme opens, for listings.
 	Options func() any
 	// Open makes an entry of what follows the prefix and the colon. Whether there

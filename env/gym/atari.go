@@ -45,11 +45,12 @@ func atariDefaults() any {
 
 // AtariScheme offers Atari games with the usual preprocessing, as atari:Breakout.
 var AtariScheme = env.Scheme{
-	Prefix:  "atari",
-	Doc:     "an Atari game by its name, with the usual preprocessing",
-	Example: "atari:Breakout",
-	Options: atariDefaults,
-	Open:    Atari,
+	Prefix:   "atari",
+	Doc:      "an Atari game by its name, with the usual preprocessing",
+	Example:  "atari:Breakout",
+	Packages: []string{"gymnasium", "numpy", "ale-py"},
+	Options:  atariDefaults,
+	Open:     Atari,
 }
 
 // Atari offers a game of the Arcade Learning Environment with the usual

@@ -47,11 +47,12 @@ func (o *Options) SetExtra(key, value string) error { return setArg(&o.args, key
 
 // Scheme offers every environment that Gymnasium can make, as gym:CartPole-v1.
 var Scheme = env.Scheme{
-	Prefix:  "gym",
-	Doc:     "an environment of Gymnasium by its id, by module:id, or a class by module:Class",
-	Example: "gym:FrozenLake-v1?is_slippery=false",
-	Options: newOptions,
-	Open:    Entry,
+	Prefix:   "gym",
+	Doc:      "an environment of Gymnasium by its id, by module:id, or a class by module:Class",
+	Example:  "gym:FrozenLake-v1?is_slippery=false",
+	Packages: []string{"gymnasium", "numpy"},
+	Options:  newOptions,
+	Open:     Entry,
 }
 
 // Entry offers an environment of Gymnasium: its id, an id with the module that

@@ -30,11 +30,12 @@ func zooDefaults() any {
 // ZooScheme offers environments with several agents that follow PettingZoo's
 // interface, as zoo:mpe2.simple_spread_v3.
 var ZooScheme = env.Scheme{
-	Prefix:  "zoo",
-	Doc:     "an environment of PettingZoo by its module, or a class by module:Class",
-	Example: "zoo:mpe2.simple_spread_v3?N=3",
-	Options: zooDefaults,
-	Open:    Zoo,
+	Prefix:   "zoo",
+	Doc:      "an environment of PettingZoo by its module, or a class by module:Class",
+	Example:  "zoo:mpe2.simple_spread_v3?N=3",
+	Packages: []string{"pettingzoo", "numpy"},
+	Options:  zooDefaults,
+	Open:     Zoo,
 }
 
 // Zoo offers an environment of PettingZoo: the module that has its parallel_env or

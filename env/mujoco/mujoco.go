@@ -37,7 +37,7 @@ type options[T any] interface {
 // entry offers a task with options of type T.
 func entry[T any, P options[T]](id, doc string, limit int) env.Entry {
 	return env.Entry{
-		ID: id, Doc: doc, Kind: env.Continuous,
+		ID: id, Doc: doc, Kind: env.Continuous, Needs: "MuJoCo",
 		Options: func() any {
 			o := new(T)
 			if err := config.Defaults(o); err != nil {
