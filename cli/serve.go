@@ -30,6 +30,9 @@ type serveFlags struct {
 	versions int
 }
 
+// defaultServe is where policies are served, unless it is said.
+const defaultServe = "127.0.0.1:8000"
+
 func (c *command) serve() *cobra.Command {
 	var f serveFlags
 	set := &trainFlags{values: map[string]*string{}}
@@ -50,7 +53,7 @@ func (c *command) serve() *cobra.Command {
 			return c.runServe(cmd.Context(), args, set.changed(cmd), f)
 		},
 	}
-	f.listenFlags.flags(cmd, "127.0.0.1:8000")
+	f.listenFlags.flags(cmd, defaultServe)
 	cmd.Flags().DurationVar(&f.reload, "reload", 2*time.Second, "`time` between looks for better weights; 0 is never")
 	cmd.Flags().IntVar(&f.versions, "versions", 2, "`number` of versions of a policy that are kept, the newest included")
 	f.weightFlags.flags(cmd, "serve")

@@ -17,6 +17,9 @@ import (
 	"github.com/weft-rl/weft/internal/web"
 )
 
+// defaultUI is where the page is, unless it is said.
+const defaultUI = "127.0.0.1:7000"
+
 func (c *command) ui() *cobra.Command {
 	var f listenFlags
 	every := 2 * time.Second
@@ -29,7 +32,7 @@ func (c *command) ui() *cobra.Command {
 		Example: "  weft ui\n  weft ui runs /data/experiments\n  weft ui --listen 0.0.0.0:7000",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.runUI(cmd.Context(), args, f, every) },
 	}
-	f.flags(cmd, "127.0.0.1:7000")
+	f.flags(cmd, defaultUI)
 	cmd.Flags().DurationVar(&every, "every", every, "`time` between looks for runs and new lines of their records")
 	return cmd
 }
