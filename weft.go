@@ -28,6 +28,7 @@ import (
 	_ "github.com/weft-rl/weft/data/debug"   // data sets that need no file
 	_ "github.com/weft-rl/weft/data/parquet" // and those in files
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/board"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/env/gym"
@@ -44,7 +45,7 @@ func Builtin() app.Set {
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
 		},
-		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
+		Environments: slices.Concat(classic.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}
 }

@@ -36,6 +36,11 @@ type MakeEnv interface {
 	//
 	//weft:makes
 	Groups(n int) (env.Groups, error)
+	// SelfPlay is environments of a game in which one agent moves for both seats; an error where
+	// there is no such game.
+	//
+	//weft:makes
+	SelfPlay(n int) (env.Batch, error)
 	// As gives environments beside the first ones, under a name of their own.
 	As(name string) MakeEnv
 }
@@ -65,11 +70,16 @@ func (m maker) named() error {
 	return nil
 }
 
-func (m maker) Batch(n int) (env.Batch, error) {
+func (m maker) Batch(n int) (env.Batch, error) { return m.batch(n, env.OpenAs) }
+
+func (m maker) SelfPlay(n int) (env.Batch, error) { return m.batch(n, env.OpenSelfPlayAs) }
+
+// batch makes environments with one kind of agent by one of package env's functions.
+func (m maker) batch(n int, open func(*rl.Scope, string, env.Entry, int, any) (env.Batch, error)) (env.Batch, error) {
 	if err := m.named(); err != nil {
 		return nil, err
 	}
-	b, err := env.OpenAs(m.scope, m.name, m.entry, n, m.options)
+	b, err := open(m.scope, m.name, m.entry, n, m.options)
 	if err == nil {
 		m.saw([]env.Spec{b.Spec()})
 	}

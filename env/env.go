@@ -102,6 +102,10 @@ type Entry struct {
 	New func(s *rl.Scope, n int, options any) (Batch, error)
 	// NewGroups stands in New's place where there are several kinds of agents.
 	NewGroups func(s *rl.Scope, n int, options any) (Groups, error)
+	// SelfPlay makes environments of a game in which one agent moves for both seats, and is
+	// rewarded by the return of the seat that has just moved; nil if the environment is no game of
+	// two seats that move by turns.
+	SelfPlay func(s *rl.Scope, n int, options any) (Batch, error)
 }
 
 // ErrNoSnapshot is why an environment cannot resume exactly.

@@ -35,6 +35,18 @@ func OpenAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error
 	return alone{g}, nil
 }
 
+// OpenSelfPlayAs does what OpenAs does for the self-play of an entry's game, in which one agent
+// moves for both seats.
+//
+//weft:makes
+func OpenSelfPlayAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error) {
+	if e.SelfPlay == nil {
+		return nil, fmt.Errorf("environment %s: it is no game that one agent can play against itself: use a game of board/, or another algorithm", e.ID)
+	}
+	e.New, e.NewGroups = e.SelfPlay, nil
+	return OpenAs(s, name, e, n, options)
+}
+
 // OpenGroups does what Open does for an entry with any number of kinds of agents: one whose
 // environments are a Batch has one kind.
 //
@@ -138,6 +150,14 @@ func AsGroups(b Batch) Groups {
 		return a.Groups
 	}
 	return single{b}
+}
+
+// AsBatch returns groups of one kind as a batch.
+func AsBatch(g Groups) Batch {
+	if s, ok := g.(single); ok {
+		return s.Batch
+	}
+	return alone{g}
 }
 
 // single is a batch as the only one of its groups.

@@ -80,6 +80,9 @@ func (b alone) Unwrap() any  { return b.Groups }
 func (e each) Unwrap() any   { return e.Groups }
 func (g *guard) Unwrap() any { return g.Groups }
 
+// Unwrap lets what dynamics are besides be found behind environments.
+func (g *graphGroups) Unwrap() any { return g.dyn }
+
 // Unwrap lets Drawer be found behind dynamics of one kind.
 func (l lone) Unwrap() any { return l.d }
 

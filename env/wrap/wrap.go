@@ -100,7 +100,23 @@ func Entry(e env.Entry, list List, dir string) env.Entry {
 		return e
 	}
 	out := env.Entry{ID: e.ID, Doc: e.Doc, Options: e.Options}
-	out.NewGroups = func(s *rl.Scope, n int, options any) (env.Groups, error) {
+	out.NewGroups = wrapped(e, list, dir)
+	if e.SelfPlay != nil {
+		inner := wrapped(env.Entry{New: e.SelfPlay}, list, dir)
+		out.SelfPlay = func(s *rl.Scope, n int, options any) (env.Batch, error) {
+			g, err := inner(s, n, options)
+			if err != nil {
+				return nil, err
+			}
+			return env.AsBatch(g), nil
+		}
+	}
+	return out
+}
+
+// wrapped returns the constructor of an entry's environments in wrappers.
+func wrapped(e env.Entry, list List, dir string) func(s *rl.Scope, n int, options any) (env.Groups, error) {
+	return func(s *rl.Scope, n int, options any) (env.Groups, error) {
 		draws := slices.ContainsFunc(list, func(w Wrapper) bool { return w.draws })
 		if p, ok := options.(env.Pictured); ok && draws {
 			options = p.WithPictures()
@@ -109,14 +125,13 @@ func Entry(e env.Entry, list List, dir string) env.Entry {
 		if err != nil {
 			return nil, err
 		}
-		wrapped, err := around(s, g, list, dir)
+		out, err := around(s, g, list, dir)
 		if err != nil {
 			_ = env.Close(g) // the error that counts is the other
 			return nil, err
 		}
-		return wrapped, nil
+		return out, nil
 	}
-	return out
 }
 
 // around puts a list of wrappers around environments.

@@ -160,6 +160,7 @@ func (m *maker) next() algo.MakeEnv {
 	return on
 }
 
-func (m *maker) Batch(n int) (env.Batch, error)   { return m.next().Batch(n) }
-func (m *maker) Groups(n int) (env.Groups, error) { return m.next().Groups(n) }
-func (m *maker) As(string) algo.MakeEnv           { return m }
+func (m *maker) Batch(n int) (env.Batch, error)    { return m.next().Batch(n) }
+func (m *maker) SelfPlay(n int) (env.Batch, error) { return m.next().SelfPlay(n) }
+func (m *maker) Groups(n int) (env.Groups, error)  { return m.next().Groups(n) }
+func (m *maker) As(string) algo.MakeEnv            { return m }
