@@ -255,11 +255,19 @@ func spaceOf(s rl.Space, name string) rl.Space {
 	return nil
 }
 
+// counted returns the part of rewards that returns are made of.
+func (g *kindGuard) counted(reward rl.Tensor) rl.Tensor {
+	if g.spec.ZeroSum && g.spec.Agents > 1 {
+		return rl.Column(reward, 0)
+	}
+	return reward
+}
+
 // rewards returns the reward of each environment, summed over its agents.
 func (g *kindGuard) rewards(reward rl.Tensor) []float64 {
-	x := rl.Floats(reward)
+	x := rl.Floats(g.counted(reward))
 	n := g.spec.agents()
-	if n == 1 {
+	if len(x) == g.spec.Rows {
 		return x
 	}
 	out := make([]float64, g.spec.Rows)

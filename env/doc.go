@@ -16,9 +16,10 @@
 // [env, agent, ...]; with one there is no such axis. Whatever the number of
 // agents, a step is a step of an environment, an episode belongs to the
 // environment, and its return is the sum of the rewards of all agents of all
-// kinds. Over is when the episode ends for all. An agent may be out of play
-// before (Spec.Mortal): then Obs.Alive is false for it, what it does is ignored,
-// its reward is 0 and it stays Terminated.
+// kinds; where that is always 0 (Spec.ZeroSum), the first agent's. Over is when
+// the episode ends for all. An agent may be out of play before (Spec.Mortal):
+// then Obs.Alive is false for it, what it does is ignored, its reward is 0 and
+// it stays Terminated.
 //
 // In turn-based games (Spec.Turns) a step is one move: Obs.Turn says whose it is,
 // and what the others do is ignored. They stay in play, may be rewarded for what

@@ -17,6 +17,7 @@ type Spec struct {
 	Masked      bool // observations carry masks of the legal actions
 	Mortal      bool // agents may be out of play before the episode is over: Obs.Alive says which
 	Turns       bool // agents act one after another: Obs.Turn says whose turn it is
+	ZeroSum     bool // what agents of one kind get adds up to 0: an episode's return is the first agent's
 	Limit       int  // steps after which an episode is truncated; 0 is never
 	Agents      int  // agents of this kind in each environment; 0 and 1 are one
 	Block       int  // shards are multiples of this many environments; 0 is 1

@@ -109,8 +109,8 @@ func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
 	spec := g.kinds[0].spec
 	move := rl.Moved{Episodes: g.episodes, First: spec.First, Envs: spec.Envs, Kinds: g.names, Over: out[0].Over}
 	var numbers []rl.Tensor
-	for _, x := range out {
-		move.Reward = append(move.Reward, x.Reward)
+	for i, x := range out {
+		move.Reward = append(move.Reward, g.kinds[i].counted(x.Reward))
 		seen := x.Final
 		if spec.Limit == 0 { // nobody asks for it where nothing is ever truncated
 			seen = x.Obs

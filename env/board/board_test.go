@@ -1,10 +1,14 @@
 package board
 
 import (
+	"image"
 	"testing"
 
+	"github.com/weft-rl/weft/engine"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/envtest"
 	"github.com/weft-rl/weft/env/game"
+	"github.com/weft-rl/weft/rl"
 )
 
 var games = []game.Game{TicTacToe, ConnectFour, KuhnPoker, LeducPoker}
@@ -44,4 +48,49 @@ func gameOf(t *testing.T, id string) game.Game {
 	}
 	t.Fatalf("no environment %s", id)
 	return nil
+}
+
+// A film of any form has a picture of every position.
+func TestFilm(t *testing.T) {
+	for _, opponent := range []string{"random", "none"} {
+		s := newScope(t)
+		b, err := env.Open(s, All[1], 2, &game.Options{Opponent: opponent, Seat: game.First})
+		if err != nil {
+			t.Fatal(err)
+		}
+		film, ok := env.Find[env.Renderer](b)
+		if !ok {
+			t.Fatal("it has no drawing")
+		}
+		var red, shots int
+		_, err = film.Film(0, func(p image.Image) {
+			shots++
+			at := p.Bounds()
+			if r, g, b, _ := p.At(at.Max.X/7*3+20, at.Max.Y-20).RGBA(); r > g && r > b { // bottom of the middle column
+				red++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		middle := make([]int32, 2*max(1, b.Spec().Agents))
+		middle[0], middle[len(middle)/2] = 3, 3
+		legal := b.Obs().Legal.At(0).Shape().Dimensions
+		b.Step(rl.One(rl.FromFlat(s, middle, legal[:len(legal)-1]...)))
+		if shots != 2 || red != 1 {
+			t.Errorf("%s: %d pictures, %d with a red stone in the middle, want 2 and 1", opponent, shots, red)
+		}
+	}
+	if _, ok := env.Find[env.Drawer](game.SelfPlay("x", KuhnPoker)); ok {
+		t.Error("poker has a drawing")
+	}
+}
+
+func newScope(t *testing.T) *rl.Scope {
+	t.Helper()
+	b, err := engine.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rl.NewScope(rl.NewDevice(b), 1)
 }

@@ -14,8 +14,13 @@ type form struct {
 	Game
 }
 
-// Unwrap lets Of find the rules.
-func (f form) Unwrap() any { return f.Game }
+// Unwrap lets Of find the rules, and the drawing of a game that has one.
+func (f form) Unwrap() any {
+	if p, ok := f.Game.(Pictured); ok {
+		return drawn{p}
+	}
+	return f.Game
+}
 
 // Spec returns the spec of one agent that moves for itself.
 func (f form) Spec() env.Spec {
@@ -66,7 +71,7 @@ type seats struct{ form }
 
 func (d seats) Spec() env.Spec {
 	s := d.form.Spec()
-	s.Agents, s.Turns = 2, true
+	s.Agents, s.Turns, s.ZeroSum = 2, true, true
 	return s
 }
 
