@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -38,21 +36,26 @@ func scalarCache(g *graph.Graph) (field reflect.Value, ok bool) {
 // Repeat returns n rounds of step as a loop of the graph, from state on: what is there
 // after the last. i is the number of the round, an int32 scalar.
 func Repeat(g *graph.Graph, n int, state []*graph.Node, step func(i *graph.Node, state []*graph.Node) []*graph.Node) []*graph.Node {
-	index := shapes.Make(dtypes.Int32)
-	parameters := func(g *graph.Graph) (i *graph.Node, now []*graph.Node) {
-		i = graph.Parameter(g, "i", index)
+	counted := append([]*graph.Node{graph.Const(g, int32(0))}, state...)
+	return While(g, counted,
+		func(now []*graph.Node) *graph.Node {
+			return graph.LessThan(now[0], graph.Const(now[0].Graph(), int32(n)))
+		},
+		func(now []*graph.Node) []*graph.Node {
+			return append([]*graph.Node{graph.AddScalar(now[0], 1)}, step(now[0], now[1:])...)
+		})[1:]
+}
+
+// While returns what rounds of step make of state, as a loop of the graph that goes on while cond,
+// a bool scalar, is true of it.
+func While(g *graph.Graph, state []*graph.Node, cond func(state []*graph.Node) *graph.Node, step func(state []*graph.Node) []*graph.Node) []*graph.Node {
+	parameters := func(g *graph.Graph) (now []*graph.Node) {
 		for _, x := range state {
 			now = append(now, graph.Parameter(g, "", x.Shape()))
 		}
-		return i, now
+		return now
 	}
-	cond := Closure(g, func(g *graph.Graph) []*graph.Node {
-		i, _ := parameters(g)
-		return []*graph.Node{graph.LessThan(i, graph.Const(g, int32(n)))}
-	})
-	body := Closure(g, func(g *graph.Graph) []*graph.Node {
-		i, now := parameters(g)
-		return append([]*graph.Node{graph.AddScalar(i, 1)}, step(i, now)...)
-	})
-	return graph.While(cond, body, append([]*graph.Node{graph.Const(g, int32(0))}, state...)...)[1:]
+	goesOn := Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{cond(parameters(g))} })
+	body := Closure(g, func(g *graph.Graph) []*graph.Node { return step(parameters(g)) })
+	return graph.While(goesOn, body, state...)
 }

@@ -112,7 +112,8 @@ func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
 	o.graphs = joinClosures(o.graphs, f.fns)
 }
 
-// traceWord notes what a word in a graph function reads.
+// traceWord notes what a word in a graph function reads, and reads through the functions that it is
+// given to call.
 func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, args []*value) {
 	x.draws = x.draws || w.Draws
 	if w.Traces {
@@ -125,6 +126,11 @@ func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, a
 		}
 	}
 	x.trace(recv, args)
+	for _, a := range args {
+		if a != nil && len(a.fns) > 0 {
+			x.either(call, a.fns, nil)
+		}
+	}
 }
 
 // opaque reports a call in a graph function that builds graph out of sight.
