@@ -12,12 +12,14 @@ import (
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
+	"github.com/weft-rl/weft/algo/alphazero"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/r2d2"
 	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/board"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/plan"
@@ -142,6 +144,7 @@ var stores = []struct {
 	}},
 	{"sac", sac.Algorithm, classic.Pendulum, []string{"envs=6", "batch=16", "hidden=8", "learning_starts=200", "normalize_obs=true"}},
 	{"r2d2", r2d2.Algorithm, classic.CartPole, []string{"envs=6", "batch=8", "hidden=8", "learning_starts=200"}},
+	{"alphazero", alphazero.Algorithm, board.All[0], []string{"envs=6", "moves=4", "batch=8", "hidden=8", "learning_starts=200", "simulations=4"}},
 }
 
 // TestReplayApart: with a replay on a worker of its own a run in step has the bits of the plain

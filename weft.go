@@ -10,6 +10,7 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
 	"github.com/weft-rl/weft/algo/ac"
+	"github.com/weft-rl/weft/algo/alphazero"
 	"github.com/weft-rl/weft/algo/awac"
 	"github.com/weft-rl/weft/algo/bc"
 	"github.com/weft-rl/weft/algo/cql"
@@ -44,6 +45,7 @@ func Builtin() app.Set {
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
+			alphazero.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},

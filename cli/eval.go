@@ -20,6 +20,7 @@ type evalFlags struct {
 	episodes      int
 	sample, json  bool
 	video, record string
+	set           changes
 }
 
 func (c *command) eval() *cobra.Command {
@@ -31,7 +32,8 @@ func (c *command) eval() *cobra.Command {
 		Long: "Eval plays complete episodes with a run's policy, every one in an environment of its own. It takes the\n" +
 			"weights that evaluated best during the run, or the newest if none were evaluated, as --from of weft train does.",
 		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --newest\n" +
-			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif",
+			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif\n" +
+			"  weft eval runs/alphazero-board-TicTacToe-v0-seed1 --set act_by=network",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
@@ -43,6 +45,7 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	f.set.flag(cmd)
 	c.settingFlags(cmd, set, []string{"env", "python", "on-env-failure"})
 	return cmd
 }
@@ -54,7 +57,7 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	if err := f.check(); err != nil {
 		return err
 	}
-	r, job, err := c.savedJob(ctx, dir, flags)
+	r, job, err := c.savedJob(ctx, dir, flags, f.set)
 	if r == nil || err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 type exportFlags struct {
 	weightFlags
 	format, out string
+	set         changes
 }
 
 // exportFormats are the formats with the ends of their files' names.
@@ -47,6 +48,7 @@ func (c *command) export() *cobra.Command {
 	cmd.Flags().StringVar(&f.format, "format", "onnx", "`format` of the file: "+strings.Join(exportFormats, " or "))
 	cmd.Flags().StringVar(&f.out, "out", "", "`file` to write; default: the run's name with the format's ending, in this folder")
 	f.weightFlags.flags(cmd, "export")
+	f.set.flag(cmd)
 	c.settingFlags(cmd, set, []string{"python"})
 	return cmd
 }
@@ -58,7 +60,7 @@ func (c *command) runExport(ctx context.Context, dir string, flags []config.Assi
 	if err := f.check(); err != nil {
 		return err
 	}
-	r, job, err := c.savedJob(ctx, dir, append(flags, onCPU))
+	r, job, err := c.savedJob(ctx, dir, append(flags, onCPU), f.set)
 	if r == nil || err != nil {
 		return err
 	}

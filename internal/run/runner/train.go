@@ -248,6 +248,9 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 	add := func(name string, x float64) { row.Values = append(row.Values, metrics.Value{Name: name, X: x}) }
 	for _, l := range c.Logs {
 		add(l.Name, l.X)
+		if what, ok := strings.CutPrefix(l.Name, "per_step/"); ok { // what a step costs is also a rate
+			add("run/"+what+"_per_second", l.X*s.speed())
+		}
 	}
 	if n := float64(len(c.Episodes)); n > 0 {
 		kinds := rl.System.KindNames(s.scope.Episodes())
