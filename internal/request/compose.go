@@ -24,6 +24,13 @@ func ReadFiles(paths []string) ([]config.Assignment, error) {
 	return c.out, errors.Join(c.problems...)
 }
 
+// Extended returns settings that were read from a file, with those that they extend.
+func Extended(settings []config.Assignment, path string) ([]config.Assignment, error) {
+	c := &composer{}
+	c.add(settings, path, nil)
+	return c.out, errors.Join(c.problems...)
+}
+
 // composer puts files of settings together.
 type composer struct {
 	out      []config.Assignment
@@ -48,6 +55,12 @@ func (c *composer) read(path, source string, open []string) {
 		}
 		c.problems = append(c.problems, err)
 	}
+	c.add(file, path, append(slices.Clone(open), name))
+}
+
+// add adds the settings of a file at path, and before them those of the files that it extends. Open
+// are the files that led to it, itself included.
+func (c *composer) add(file []config.Assignment, path string, open []string) {
 	var own []config.Assignment
 	for _, a := range file {
 		if a.Key != extends {
@@ -62,7 +75,7 @@ func (c *composer) read(path, source string, open []string) {
 			if !filepath.IsAbs(base) {
 				base = filepath.Join(filepath.Dir(path), base)
 			}
-			c.read(base, a.Source, append(slices.Clone(open), name))
+			c.read(base, a.Source, open)
 		}
 	}
 	c.out = override(c.out, gathered(own))

@@ -58,6 +58,25 @@ func (r *Request) Origins(l Layers) ([]Setting, error) {
 	return append(out, more...), err
 }
 
+// Kinds returns the kinds of all settings of a run of an algorithm, by their keys in a run file.
+func (s *Set) Kinds(algorithm string) (map[string]string, error) {
+	a, err := s.Algorithm(algorithm)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for prefix, of := range map[string]any{"": &Settings{}, "set.": a.Config()} {
+		fields, err := config.Fields(of)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			out[prefix+f.Key] = f.Kind
+		}
+	}
+	return out, nil
+}
+
 // presetSets returns what the request's preset sets; nil if it has none.
 func (r *Request) presetSets() ([]config.Assignment, error) {
 	p, err := r.preset()

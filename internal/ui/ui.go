@@ -44,6 +44,7 @@ type Site struct {
 	waiting chan struct{}   // closed at the next change
 	curves  curveCache
 	made    map[string]*drawing
+	sweeps  sweepCache
 	scanned chan struct{} // closed when the folders were read once
 	ended   chan struct{} // closed when no more events will be told
 	end     sync.Once
@@ -68,6 +69,7 @@ type run struct {
 	Live     bool              `json:"live"`   // it wrote within the last minute and has steps to do
 	Written  int64             `json:"written"`
 	Trouble  string            `json:"trouble,omitempty"`
+	Trial    string            `json:"trial,omitempty"` // how a trial of a sweep stands: open, finished, pruned or failed
 
 	root    int
 	dir     string // below the root
@@ -194,17 +196,18 @@ func (s *Site) look(i int, r root, dir string, info fs.FileInfo) *run {
 		now = stampOf(record)
 	}
 	live := !now.at.IsZero() && time.Since(now.at) < time.Minute
-	if old != nil && old.config == stampOf(info) && old.metrics == now && old.Live == (live && old.Steps < old.Budget) {
+	trial := s.trialOf(r, dir)
+	if old != nil && old.config == stampOf(info) && old.metrics == now && old.Trial == trial && old.Live == (live && old.Steps < old.Budget && (trial == "" || trial == openTrial)) {
 		return old
 	}
-	x := &run{ID: id, Name: filepath.ToSlash(filepath.Join(r.name, filepath.FromSlash(dir))), root: i, dir: dir, config: stampOf(info), metrics: now}
+	x := &run{ID: id, Name: filepath.ToSlash(filepath.Join(r.name, filepath.FromSlash(dir))), Trial: trial, root: i, dir: dir, config: stampOf(info), metrics: now}
 	if !now.at.IsZero() {
 		x.Written = now.at.Unix()
 	}
 	if err := x.read(r, old); err != nil {
 		x.Trouble = err.Error()
 	}
-	x.Live = live && x.Steps < x.Budget
+	x.Live = live && x.Steps < x.Budget && (trial == "" || trial == openTrial)
 	return x
 }
 

@@ -25,6 +25,7 @@ function numeric(text) {
 function stateOf(r) {
   if (r.trouble) return "trouble";
   if (r.live) return "live";
+  if (r.trial === "pruned" || r.trial === "failed") return r.trial;
   if (r.budget > 0 && r.steps >= r.budget) return "done";
   return r.steps > 0 ? "stopped" : "new";
 }

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	children "github.com/weft-rl/weft/internal/launch/local"
+	"github.com/weft-rl/weft/internal/request"
+	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/run/runner"
+)
+
+// trainChild trains a run in a process of its own: weft train, or weft resume of one that has
+// begun. It is interrupted as a user would, which saves it.
+func trainChild(ctx context.Context, r *request.Request, dir string, until int64, metric string) (ended bool, err error) {
+	program, err := self()
+	if err != nil {
+		return false, err
+	}
+	args := []string{"resume", dir, "--or-begin", "--json"}
+	if !request.Taken(dir) {
+		text, err := r.YAML()
+		if err == nil {
+			err = os.MkdirAll(dir, 0o755)
+		}
+		file := filepath.Join(dir, trialFile)
+		if err == nil {
+			err = durable.Replace(file, text)
+		}
+		if err != nil {
+			return false, err
+		}
+		args = []string{"train", "--config", file, "--out", dir, "--json"}
+	}
+	cmd := exec.Command(program, args...)
+	children.Bind(cmd)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return false, err
+	}
+	stop := sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) }) // a second one would not let it save
+	defer context.AfterFunc(ctx, stop)()
+	last := followChild(bufio.NewScanner(out), &rung{until: until, metric: metric, stop: stop})
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &exit) && exit.ExitCode() == exitInterrupted:
+		return false, nil
+	case last.Error != "":
+		return false, errors.New(last.Error)
+	}
+	return false, fmt.Errorf("weft %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+}
+
+// trialFile is the run file of a trial that a process is started with.
+const trialFile = "trial.yaml"
+
+// childEvent is what is read of an event of weft train --json.
+type childEvent struct {
+	Event string `json:"event"`
+	Steps int64  `json:"steps"`
+	Error string `json:"error"`
+}
+
+// followChild tells a watcher of iterations and evaluations, and returns the last event.
+func followChild(lines *bufio.Scanner, w *rung) (last childEvent) {
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e childEvent
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		switch last = e; e.Event {
+		case "iteration":
+			w.Iteration(runner.Report{Steps: e.Steps})
+		case "eval":
+			w.Evaluated(runner.Evaluation{Steps: e.Steps})
+		}
+	}
+	return last
+}
