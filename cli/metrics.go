@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -13,28 +14,32 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/data/parquet"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/study"
 )
 
 // tables are the formats that metrics writes.
-var tables = map[string]func(io.Writer, *study.Run) error{"csv": writeTable, "jsonl": writeLines}
+var tables = map[string]func(io.Writer, *study.Run) error{"csv": writeTable, "jsonl": writeLines, "parquet": writeColumns}
 
 func (c *command) metrics() *cobra.Command {
 	format, out := "csv", ""
-	names := []string{"csv", "jsonl"}
+	names := []string{"csv", "jsonl", "parquet"}
 	cmd := &cobra.Command{
 		Use:   "metrics RUN",
 		Short: "Write a run's metrics as a table",
 		Long: "Metrics writes the whole record of a run, with the parts of it that were closed, as one table: a row an\n" +
 			"iteration or evaluation, a column a metric. A cell is empty where a row has no such value.",
-		Example: "  weft metrics runs/ppo-CartPole-v1-seed1 > cartpole.csv\n  weft metrics runs/ppo-CartPole-v1-seed1 --format jsonl --out cartpole.jsonl",
+		Example: "  weft metrics runs/ppo-CartPole-v1-seed1 > cartpole.csv\n  weft metrics runs/ppo-CartPole-v1-seed1 --format jsonl --out cartpole.jsonl\n  weft metrics runs/ppo-CartPole-v1-seed1 --format parquet --out cartpole.parquet",
 		Args:    oneRun,
 		RunE: func(_ *cobra.Command, args []string) error {
 			write, ok := tables[format]
 			if !ok {
 				return request.Unknown("--format", format, names, "weft metrics --help")
+			}
+			if format == "parquet" && out == "" {
+				return errors.New("--format: parquet is for files: name one with --out")
 			}
 			if !request.Taken(args[0]) {
 				return request.NoRun(args[0])
@@ -50,7 +55,7 @@ func (c *command) metrics() *cobra.Command {
 			return writeTo(out, func(w io.Writer) error { return write(w, runs[0]) })
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "`format` of the table: "+strings.Join(names, " or "))
+	cmd.Flags().StringVar(&format, "format", format, "`format` of the table: "+strings.Join(names, ", "))
 	cmd.Flags().StringVar(&out, "out", "", "`file` to write; default: standard output")
 	return cmd
 }
@@ -113,4 +118,27 @@ func writeLines(out io.Writer, r *study.Run) error {
 		}
 	}
 	return w.Flush()
+}
+
+// writeColumns writes a run's record as a Parquet file.
+func writeColumns(out io.Writer, r *study.Run) error {
+	names := r.Names()
+	steps, iters, seconds := make([]int64, len(r.Rows)), make([]int64, len(r.Rows)), make([]float64, len(r.Rows))
+	columns := []parquet.Column{{Name: "step", Ints: steps}, {Name: "iter", Ints: iters}, {Name: "seconds", Floats: seconds}}
+	for _, name := range names {
+		column := parquet.Column{Name: name, Floats: make([]float64, len(r.Rows))}
+		for i := range column.Floats {
+			column.Floats[i] = math.NaN()
+		}
+		columns = append(columns, column)
+	}
+	for i, row := range r.Rows {
+		steps[i], iters[i], seconds[i] = row.Step, row.Iter, row.Seconds
+		for _, v := range row.Values {
+			if k, ok := slices.BinarySearch(names, v.Name); ok {
+				columns[3+k].Floats[i] = v.X
+			}
+		}
+	}
+	return parquet.WriteTable(out, columns)
 }

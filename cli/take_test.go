@@ -196,12 +196,17 @@ func TestMetrics(t *testing.T) {
 	if o := do(t, 0, "metrics", "runs/good-Easy/seed2"); o.out != "step,iter,seconds,eval/return\n50,1,1,10\n100,2,2,482\n" {
 		t.Errorf("%q", o.out)
 	}
+	do(t, 0, "metrics", "runs/good-Easy/seed2", "--format", "parquet", "--out", "x.parquet")
+	if text := read(t, "x.parquet"); !strings.HasPrefix(text, "PAR1") || !strings.HasSuffix(text, "PAR1") || !strings.Contains(text, "eval/return") {
+		t.Errorf("x.parquet is no Parquet file of the run: %q", text)
+	}
 	do(t, 0, "metrics", "runs/good-Easy/seed2", "--format", "jsonl", "--out", "x.jsonl")
 	text, err := os.ReadFile("x.jsonl")
 	if want := `{"step":50,"iter":1,"seconds":1,"eval/return":10}` + "\n" + `{"step":100,"iter":2,"seconds":2,"eval/return":482}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v", text, err)
 	}
 	for want, args := range map[string][]string{
+		"name one with --out": {"metrics", "runs/good-Easy/seed2", "--format", "parquet"},
 		`did you mean "csv"?`: {"metrics", "runs/good-Easy/seed2", "--format", "cvs"},
 		"is not a run folder": {"metrics", "runs"},
 	} {
