@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/observe"
 	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/serve"
+	"github.com/weft-rl/weft/internal/serve/policypb"
 	"github.com/weft-rl/weft/internal/web"
 )
 
@@ -27,6 +29,8 @@ type serveFlags struct {
 	weightFlags
 	listenFlags
 	reload   time.Duration
+	grpc     string
+	proto    bool
 	versions int
 }
 
@@ -44,18 +48,30 @@ func (c *command) serve() *cobra.Command {
 			"available. NAME=RUN names a policy; requests that name none get the first.\n\n" +
 			"POST /v1/act takes {\"obs\": [...]} and returns {\"action\": ..., \"version\": STEP}. A policy with memory also\n" +
 			"returns \"memory\", which the next request of the episode sends back. /metrics is for Prometheus, /healthz and\n" +
-			"/readyz are for who watches over it.",
+			"/readyz are for who watches over it. With --grpc it answers gRPC requests too.",
 		Example: "  weft serve runs/ppo-CartPole-v1-seed1\n" +
 			"  weft serve new=runs/today old=runs/yesterday --listen 127.0.0.1:9000\n" +
+			"  weft serve runs/ppo-CartPole-v1-seed1 --grpc 127.0.0.1:8001\n" +
 			"  curl -d '{\"obs\": [0, 0, 0.1, 0]}' localhost:8000/v1/act",
-		Args: someRuns,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.proto {
+				return nil
+			}
+			return someRuns(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.proto {
+				_, err := io.WriteString(c.out, policypb.Proto)
+				return err
+			}
 			return c.runServe(cmd.Context(), args, set.changed(cmd), f)
 		},
 	}
 	f.listenFlags.flags(cmd, defaultServe)
 	cmd.Flags().DurationVar(&f.reload, "reload", 2*time.Second, "`time` between looks for better weights; 0 is never")
 	cmd.Flags().IntVar(&f.versions, "versions", 2, "`number` of versions of a policy that are kept, the newest included")
+	cmd.Flags().StringVar(&f.grpc, "grpc", "", "`address` to answer gRPC requests at, beside HTTP; off by default")
+	cmd.Flags().BoolVar(&f.proto, "proto", false, "print the interface for gRPC clients (policy.proto), and serve nothing")
 	f.weightFlags.flags(cmd, "serve")
 	c.settingFlags(cmd, set, []string{"device", "python"})
 	return cmd
@@ -73,10 +89,11 @@ func (c *command) runServe(ctx context.Context, args []string, flags []config.As
 	if err := errors.Join(err, wrong); err != nil {
 		return err
 	}
-	l, token, err := f.listen()
+	l, remote, token, err := f.listenBoth()
 	if err != nil {
 		return err
 	}
+	defer closeUnused(l, remote)
 	c.started = true
 	s := &serve.Server{}
 	defer func() {
@@ -87,16 +104,66 @@ func (c *command) runServe(ctx context.Context, args []string, flags []config.As
 	for _, src := range sources {
 		p, err := serve.New(ctx, src.name, src, f.versions)
 		if err != nil {
-			return errors.Join(err, l.Close())
+			return err
 		}
 		s.Policies = append(s.Policies, p)
 	}
 	h, err := servePaths(s, token)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
-	fmt.Fprintf(c.out, "serving %s at http://%s/v1/act%s\n", strings.Join(args, ", "), l.Addr(), tokenHint(token))
-	return c.improving(ctx, s, f.reload, func() error { return web.Serve(ctx, l, h, 30*time.Second, 10*time.Second) })
+	where := fmt.Sprintf("http://%s/v1/act", l.Addr())
+	if remote != nil {
+		where += fmt.Sprintf(" and by gRPC at %s", remote.Addr())
+	}
+	fmt.Fprintf(c.out, "serving %s at %s%s\n", strings.Join(args, ", "), where, tokenHint(token))
+	return c.improving(ctx, s, f.reload, func() error { return serveBoth(ctx, s, l, remote, h, token) })
+}
+
+// lingering is how long requests under way are answered when a server ends.
+const lingering = 10 * time.Second
+
+// serveBoth answers over HTTP and, if there is a listener for it, over gRPC. If one ends, so does
+// the other.
+func serveBoth(ctx context.Context, s *serve.Server, l, remote net.Listener, h http.Handler, token string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var grpc sync.WaitGroup
+	var wrong error
+	if remote != nil {
+		grpc.Go(func() {
+			defer stop()
+			wrong = s.GRPC(ctx, remote, token, lingering)
+		})
+	}
+	err := web.Serve(ctx, l, h, 30*time.Second, lingering)
+	stop()
+	grpc.Wait()
+	return errors.Join(err, wrong)
+}
+
+// listenBoth returns the listeners of HTTP and of gRPC, which is nil if nobody asked for it, and
+// the token of both.
+func (f serveFlags) listenBoth() (l, remote net.Listener, token string, err error) {
+	if l, token, err = f.listen(); err != nil || f.grpc == "" {
+		return l, nil, token, err
+	}
+	if remote, err = net.Listen("tcp", f.grpc); err != nil {
+		return nil, nil, "", errors.Join(fmt.Errorf("--grpc: %w", err), l.Close())
+	}
+	if token == "" && !web.Loopback(remote.Addr()) {
+		token = web.NewToken()
+	}
+	return l, remote, token, nil
+}
+
+// closeUnused closes listeners; those that were served at are closed already.
+func closeUnused(all ...net.Listener) {
+	for _, l := range all {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 // improving looks for better weights while the server runs.

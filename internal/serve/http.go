@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,16 +24,27 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/act", func(w http.ResponseWriter, q *http.Request) { s.act(w, q, s.Policies[0]) })
 	mux.HandleFunc("POST /v1/policies/{name}/act", func(w http.ResponseWriter, q *http.Request) {
-		name := q.PathValue("name")
-		i := slices.IndexFunc(s.Policies, func(p *Policy) bool { return p.Name == name })
-		if i < 0 {
-			fail(w, http.StatusNotFound, fmt.Errorf("there is no policy %q: there are %s", name, s.names()))
+		p, err := s.policy(q.PathValue("name"))
+		if err != nil {
+			fail(w, http.StatusNotFound, err)
 			return
 		}
-		s.act(w, q, s.Policies[i])
+		s.act(w, q, p)
 	})
 	mux.HandleFunc("GET /v1/policies", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.describe()) })
 	return mux
+}
+
+// policy returns the policy of a name; the first one has the empty name too.
+func (s *Server) policy(name string) (*Policy, error) {
+	if name == "" {
+		return s.Policies[0], nil
+	}
+	i := slices.IndexFunc(s.Policies, func(p *Policy) bool { return p.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no policy %q: there are %s", name, s.names())
+	}
+	return s.Policies[i], nil
 }
 
 func (s *Server) names() string {
@@ -69,11 +81,11 @@ func (p *Policy) answer(q *http.Request) (out []response, list bool, status int,
 	var wait sync.WaitGroup
 	for i, one := range all {
 		if len(all) == 1 {
-			out[i], statuses[i], errs[i] = p.one(q, one)
+			out[i], statuses[i], errs[i] = p.one(q.Context(), one)
 			continue
 		}
 		wait.Go(func() {
-			out[i], statuses[i], errs[i] = p.one(q, one)
+			out[i], statuses[i], errs[i] = p.one(q.Context(), one)
 			if errs[i] != nil {
 				errs[i] = fmt.Errorf("request %d: %w", i, errs[i])
 			}
@@ -88,34 +100,44 @@ func (p *Policy) answer(q *http.Request) (out []response, list bool, status int,
 }
 
 // one answers a single request.
-func (p *Policy) one(q *http.Request, one request) (out response, status int, err error) {
+func (p *Policy) one(ctx context.Context, one request) (out response, status int, err error) {
+	d, status, err := p.decide(ctx, one)
+	if err != nil {
+		return out, status, err
+	}
+	return d.answer(), status, nil
+}
+
+// decide has the version decide that a request asks for. The status is HTTP's.
+func (p *Policy) decide(ctx context.Context, one request) (d decision, status int, err error) {
 	step := int64(-1)
 	if one.Version != nil {
 		step = max(0, *one.Version)
 	}
 	v, release, err := p.take(step)
 	if errors.Is(err, errEnding) {
-		return out, http.StatusServiceUnavailable, err
+		return d, http.StatusServiceUnavailable, err
 	}
 	if err != nil {
-		return out, http.StatusNotFound, err
+		return d, http.StatusNotFound, err
 	}
 	defer release()
 	a, err := one.ask(v.player)
 	if err != nil {
-		return out, http.StatusBadRequest, err
+		return d, http.StatusBadRequest, err
 	}
-	told, err := v.decide(q.Context(), a)
+	told, err := v.decide(ctx, a)
 	switch {
 	case errors.Is(err, errBusy):
-		return out, http.StatusServiceUnavailable, err
+		return d, http.StatusServiceUnavailable, err
 	case err != nil:
-		return out, http.StatusInternalServerError, err
+		return d, http.StatusInternalServerError, err
 	}
-	if out, err = answer(v.player.Specs(), v.step, told); err != nil {
-		return out, http.StatusInternalServerError, err
+	d = decision{v.player.Specs(), v.step, told}
+	if err := d.check(); err != nil {
+		return d, http.StatusInternalServerError, err
 	}
-	return out, http.StatusOK, nil
+	return d, http.StatusOK, nil
 }
 
 // described is a policy as a client reads of it.

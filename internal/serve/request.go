@@ -184,24 +184,38 @@ func kindNames(specs []env.Spec) string {
 	return strings.Join(names, ", ")
 }
 
-// answer puts what a player told into a response.
-func answer(specs []env.Spec, step int64, t runner.Told) (response, error) {
-	out := response{Version: step}
-	for i, s := range specs {
-		if !finite(t.Actions[i]) || !finite(t.Memory[i]) {
-			return out, fmt.Errorf("the policy at step %d returned a number that is not finite: its training has diverged", step)
+// decision holds what a version of a policy has decided.
+type decision struct {
+	specs []env.Spec
+	step  int64
+	runner.Told
+}
+
+// check refuses numbers that JSON does not have.
+func (d decision) check() error {
+	for i := range d.specs {
+		if !finite(d.Actions[i]) || !finite(d.Memory[i]) {
+			return fmt.Errorf("the policy at step %d returned a number that is not finite: its training has diverged", d.step)
 		}
-		d := did{Action: asJSON(s.Action, t.Actions[i]), Memory: t.Memory[i]}
-		if len(specs) == 1 {
-			out.did = d
+	}
+	return nil
+}
+
+// answer returns the decision as a response.
+func (d decision) answer() response {
+	out := response{Version: d.step}
+	for i, s := range d.specs {
+		x := did{Action: asJSON(s.Action, d.Actions[i]), Memory: d.Memory[i]}
+		if len(d.specs) == 1 {
+			out.did = x
 			continue
 		}
 		if out.Kinds == nil {
 			out.Kinds = map[string]did{}
 		}
-		out.Kinds[s.Kind] = d
+		out.Kinds[s.Kind] = x
 	}
-	return out, nil
+	return out
 }
 
 // finite reports whether JSON has all numbers.
