@@ -111,6 +111,9 @@ func (c *command) runBench(ctx context.Context, name string, f *benchFlags) erro
 	if b.Name == bench.Planner.Name {
 		return c.benchPlanner(ctx, b.Chosen(f.Options), f)
 	}
+	if b.Name == bench.Serve.Name {
+		return c.benchServe(ctx, b.Chosen(f.Options), f)
+	}
 	report := bench.Table(c.out)
 	if f.json {
 		report = bench.Lines(c.out)

@@ -65,3 +65,19 @@ func TestBenchPPO(t *testing.T) {
 		t.Errorf("interrupted, the exit code is %d", code)
 	}
 }
+
+// TestBenchServe: a server of this program is measured by HTTP and by gRPC, and answers all.
+func TestBenchServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := do(t, 0, "bench", "serve", "--quick", "--count", "1", "--only", "weft,weft-grpc", "--match", "rate", "--json")
+	all := events(t, o.out)
+	if len(all) != 2 || all[0]["server"] != "weft" || all[1]["server"] != "weft-grpc" {
+		t.Fatalf("%v", all)
+	}
+	for _, e := range all {
+		if e["case"] != "rate=1000" || e["requests"] != 300. || e["failed"] != 0. || !(e["p99"].(float64) >= e["p50"].(float64)) {
+			t.Errorf("%v", e)
+		}
+	}
+	contains(t, do(t, 1, "bench", "serve", "--quick", "--only", "fastapi", "--python", "nopython").errors, "nopython")
+}
