@@ -11,7 +11,7 @@ import (
 
 // top lists the files and folders at the root of the repository. Whoever adds one says so here.
 var top = []string{
-	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "algo", "app", "async_test.go", "cli",
+	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "algo", "app", "async_test.go", "cli",
 	"cmd", "confine_test.go", "data", "docs", "docs_test.go", "edge", "engine", "env", "examples", "examples_test.go", "fdg", "go.mod", "go.sum",
 	"internal", "matrix_test.go", "nn", "plan", "policies_test.go", "policy", "processes_test.go", "replay", "rl", "search", "staticcheck.conf", "weft.go",
 }
