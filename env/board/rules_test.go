@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/env/game"
 	"github.com/weft-rl/weft/rl"
 )
@@ -22,14 +21,8 @@ type (
 	}
 )
 
-// sayer returns a game's graph functions as one function on the CPU engine.
-func sayer(t *testing.T, g game.Game) func(positions [][]float32, actions []int) said {
-	t.Helper()
-	b, err := engine.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rl.NewScope(rl.NewDevice(b), 1)
+// sayer returns a game's graph functions as one function.
+func sayer(s *rl.Scope, g game.Game) func(positions [][]float32, actions []int) said {
 	f := rl.NewFunc(s, "rules", func(_ *rl.Ctx, in asked) said {
 		p := g.Play(in.Position.Node(), in.Action.Node())
 		seat := game.Seat(p)
@@ -61,12 +54,15 @@ func deal(r *rand.Rand, g game.Game, n int) [][]float32 {
 
 // The graph functions and the host's say the same, to the bit, in every position of thousands of
 // random games, finished ones that are played on included.
-func TestGraphEqualsHost(t *testing.T) {
+func TestGraphEqualsHost(t *testing.T) { compareGames(t, newScope(t)) }
+
+func compareGames(t *testing.T, s *rl.Scope) {
+	t.Helper()
 	const n = 1500
 	for _, g := range games {
 		t.Run(g.Rules().Name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			say, host, rules := sayer(t, g), g.Host(), g.Rules()
+			say, host, rules := sayer(s, g), g.Host(), g.Rules()
 			positions, actions := deal(r, g, n), make([]int, n)
 			ended := 0
 			for range rules.Length + 1 {
@@ -194,11 +190,7 @@ func permuted[T any](x []T, p []int) []T {
 // Starts are equally likely in the graph.
 func TestStarts(t *testing.T) {
 	const n = 6000
-	b, err := engine.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rl.NewScope(rl.NewDevice(b), 1)
+	s := newScope(t)
 	f := rl.NewFunc(s, "start", func(c *rl.Ctx, like rl.Tensor) rl.Tensor {
 		return rl.Wrap(game.Start(c, KuhnPoker.Rules(), like.Rows()))
 	})
@@ -214,5 +206,34 @@ func TestStarts(t *testing.T) {
 	}
 	if len(count) != 6 {
 		t.Errorf("%d different starts, want 6", len(count))
+	}
+}
+
+// The table of best moves is the solution's in every position of tic-tac-toe.
+func TestPerfect(t *testing.T) { compareBest(t, newScope(t)) }
+
+func compareBest(t *testing.T, s *rl.Scope) {
+	t.Helper()
+	solved := Solve(TicTacToe)
+	var keys []string
+	for key := range solved.values {
+		keys = append(keys, key)
+	}
+	positions := make([][]float32, len(keys))
+	for i, key := range keys {
+		positions[i] = positionOf(key)
+	}
+	f := rl.NewFunc(s, "best", func(_ *rl.Ctx, p rl.Tensor) rl.Tensor { return rl.Wrap(TicTacToe.Best(p.Node())) })
+	got := rl.Read[bool](f.Call(rl.Key{}, rl.FromFlat(s, slices.Concat(positions...), len(keys), TicTacToe.Rules().Width)))
+	for i, p := range positions {
+		var best []int
+		for a, ok := range got[9*i : 9*i+9] {
+			if ok {
+				best = append(best, a)
+			}
+		}
+		if !slices.Equal(best, solved.Best(p)) {
+			t.Fatalf("best moves by the table %v, want %v:\n%s", best, solved.Best(p), TicTacToe.Host().Text(p))
+		}
 	}
 }

@@ -57,12 +57,13 @@ func positionOf(key string) []float32 {
 // game, which need not be those that win soonest.
 func (t ticTacToe) Best(position *Node) *Node {
 	g := position.Graph()
-	thirds, halves := make([][]float32, 9), [][]float32{make([]float32, 9)}
+	thirds, halves := [][]float32{make([]float32, 9)}, [][]float32{make([]float32, 9)}
 	for i, x, y := 0, 1, 1; i < 9; i, x, y = i+1, 3*x, 2*y {
-		thirds[i], halves[0][i] = []float32{float32(x)}, float32(y)
+		thirds[0][i], halves[0][i] = float32(x), float32(y)
 	}
-	number := ConvertDType(MatMul(AddScalar(t.fields(position), 1), Const(g, thirds)), dtypes.Int32) // [n, 1]
-	moves := ExpandAxes(Gather(Const(g, t.table()), number), 1)                                      // [n, 1]
+	// A sum and no product of matrices, whose numbers a GPU may round.
+	number := ReduceAndKeep(Mul(AddScalar(t.fields(position), 1), Const(g, thirds)), ReduceSum, 1)
+	moves := ExpandAxes(Gather(Const(g, t.table()), ConvertDType(number, dtypes.Int32)), 1) // [n, 1]
 	bit := Floor(Div(moves, Const(g, halves)))
 	odd := Sub(bit, MulScalar(Floor(MulScalar(bit, .5)), 2))
 	return LogicalAnd(game.Is(odd, 1), LogicalNot(ExpandAxes(game.Over(position), 1)))
