@@ -36,6 +36,7 @@ type Acting[I, A any] struct {
 	In             func(obs Obs, memory Tree) I  // makes the functions' input
 	Out            func(a A) (action, next Tree) // splits their output
 	Fresh          func(n int) Tree              // memory for n environments; nil for an agent without
+	Why            func(a A) Thoughts            // what led to the action; nil if nothing can be said
 }
 
 // Memory returns fresh memory for n environments.
@@ -48,11 +49,37 @@ func (a Acting[I, A]) Memory(n int) Tree {
 
 // Act calls the function that is asked for.
 func (a Acting[I, A]) Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree) {
+	return a.Out(a.call(k, obs, mem, greedy))
+}
+
+func (a Acting[I, A]) call(k Key, obs Obs, mem Tree, greedy bool) A {
 	f := a.Sample
 	if greedy {
 		f = a.Greedy
 	}
-	return a.Out(f.Call(k, a.In(obs, mem)))
+	return f.Call(k, a.In(obs, mem))
+}
+
+// Think implements Thinker. The thoughts are empty if Why is nil.
+func (a Acting[I, A]) Think(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree, why Thoughts) {
+	out := a.call(k, obs, mem, greedy)
+	if a.Why != nil {
+		why = a.Why(out)
+	}
+	action, next = a.Out(out)
+	return action, next, why
+}
+
+// Thinker is an agent that can say what led to its actions.
+type Thinker interface {
+	// Think does what Act does, and returns what led to the action.
+	Think(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree, why Thoughts)
+}
+
+// Thoughts are an agent's opinions of the states it acts in. Those that it has not are absent.
+type Thoughts struct {
+	Policy Tensor // [env, choices]: shares of the choices, which add up to 1; of a search, of its visits
+	Value  Tensor // [env]: expected return
 }
 
 // Team is agents for environments with several kinds of them, one for each kind

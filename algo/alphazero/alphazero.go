@@ -123,6 +123,7 @@ func (t *Trainer) Agent() rl.Agent {
 		In:    func(obs rl.Obs, memory rl.Tree) In { return In{obs, memory.At(0)} },
 		Out:   func(p Played) (action, next rl.Tree) { return p.Action, rl.One(p.Ply) },
 		Fresh: func(n int) rl.Tree { return rl.One(t.Learner.net.fresh(n)) },
+		Why:   func(p Played) rl.Thoughts { return rl.Thoughts{Policy: p.Policy, Value: p.Value} },
 	}
 }
 

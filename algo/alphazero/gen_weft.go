@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/alphazero","train":"(*Trainer).Train",
-"starts":["alphazero.go:35","alphazero.go:46","alphazero.go:96","alphazero.go:60","alphazero.go:107","alphazero.go:166","alphazero.go:208","alphazero.go:192"],
+"starts":["alphazero.go:35","alphazero.go:46","alphazero.go:96","alphazero.go:60","alphazero.go:107","alphazero.go:167","alphazero.go:209","alphazero.go:193"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -70,10 +70,22 @@ func (p *Player) Reset() {
 // and moves their memory on. An observation that does not fit the space is an error, and changes
 // nothing.
 func (p *Player) Act(seen []Seen, greedy bool) (actions []map[string][]float64, err error) {
+	actions, _, err = p.Think(seen, greedy)
+	return actions, err
+}
+
+// Thought is what an agent can say of its action. Fields that it cannot fill are nil.
+type Thought struct{ Policy, Value []float64 }
+
+// Envs returns the environments that the agent was made with.
+func (p *Player) Envs() rl.Component { return p.scope.Above(env.Name) }
+
+// Think does what Act does, and returns what led to the actions, by kind of agents.
+func (p *Player) Think(seen []Seen, greedy bool) (actions []map[string][]float64, why []Thought, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.close == nil {
-		return nil, errors.New("the agent is closed")
+		return nil, nil, errors.New("the agent is closed")
 	}
 	err = rl.Catch(func() error {
 		obs, err := p.see(seen, p.first)
@@ -85,15 +97,31 @@ func (p *Player) Act(seen []Seen, greedy bool) (actions []map[string][]float64, 
 		}
 		next := make([]rl.Tree, len(p.team))
 		for i, a := range p.team {
-			var action rl.Tree
-			action, next[i] = a.Act(kindKey(p.scope.Key("act").Fold(p.step), i), obs[i], p.memory[i], greedy)
-			actions = append(actions, floatsOf(action))
+			action, memory, thought := think(a, kindKey(p.scope.Key("act").Fold(p.step), i), obs[i], p.memory[i], greedy)
+			next[i], actions, why = memory, append(actions, floatsOf(action)), append(why, thought)
 		}
 		p.memory, p.first = next, false
 		p.step++
 		return nil
 	})
-	return actions, err
+	return actions, why, err
+}
+
+// think has an agent act, and say why if it can.
+func think(a rl.Agent, k rl.Key, obs rl.Obs, mem rl.Tree, greedy bool) (action, next rl.Tree, why Thought) {
+	t, ok := a.(rl.Thinker)
+	if !ok {
+		action, next = a.Act(k, obs, mem, greedy)
+		return action, next, why
+	}
+	action, next, x := t.Think(k, obs, mem, greedy)
+	if x.Policy.Ok() {
+		why.Policy = rl.Floats(x.Policy)
+	}
+	if x.Value.Ok() {
+		why.Value = rl.Floats(x.Value)
+	}
+	return action, next, why
 }
 
 // floatsOf returns the numbers of a tree by leaf.

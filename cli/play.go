@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/env/game"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/play"
+	"github.com/weft-rl/weft/internal/run/runner"
+)
+
+// playFlags are the flags of play.
+type playFlags struct {
+	weightFlags
+	second, sample bool
+	set            changes
+}
+
+func (c *command) play() *cobra.Command {
+	var f playFlags
+	set := &trainFlags{values: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "play RUN",
+		Short: "Play a game against a run's policy",
+		Long: "Play lets you play a game on a board against a run's policy in the terminal. A policy that searches also\n" +
+			"shows the return it expects and the shares of its visits. Seats change from game to game.",
+		Example: "  weft play runs/alphazero-board-TicTacToe-v0-seed1\n" +
+			"  weft play runs/alphazero-board-ConnectFour-v0-seed1 --second --set simulations=400",
+		Args: oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runPlay(cmd.Context(), args[0], set.changed(cmd), f, cmd.InOrStdin())
+		},
+	}
+	cmd.Flags().BoolVar(&f.second, "second", false, "have the second seat in the first game")
+	cmd.Flags().BoolVar(&f.sample, "sample", false, "let the policy act as in training instead of greedily")
+	f.weightFlags.flags(cmd, "play against")
+	f.set.flag(cmd)
+	c.settingFlags(cmd, set, []string{"device"})
+	return cmd
+}
+
+func (c *command) runPlay(ctx context.Context, dir string, flags []config.Assignment, f playFlags, in io.Reader) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	r, job, err := c.savedJob(ctx, dir, flags, f.set)
+	if r == nil || err != nil {
+		return err
+	}
+	c.started = true
+	job.Watch = runner.Silent{}
+	p, _, _, err := runner.LoadPlayer(ctx, job, f.which())
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // the process ends
+	rules, ok := game.Of(p.Envs())
+	if !ok {
+		return fmt.Errorf("%s is no game that a person can play: train on one of board/, as in --env board/TicTacToe-v0", job.Env.ID)
+	}
+	if len(job.Wrap.Changing()) > 0 {
+		return fmt.Errorf("the run's wrappers (%s) change what the policy sees: play needs a run without", job.Wrap)
+	}
+	seat := 0
+	if f.second {
+		seat = 1
+	}
+	t := &play.Table{Game: rules, Bot: &bot{rules, p, !f.sample}, In: in, Out: c.out}
+	if err := t.Check(); err != nil {
+		return err
+	}
+	return t.Play(seat)
+}
+
+// bot is a run's policy as a player at a table.
+type bot struct {
+	rules  game.Game
+	player *runner.Player
+	greedy bool
+}
+
+// Begin lets the policy forget the game before.
+func (b *bot) Begin() { b.player.Reset() }
+
+// Move asks the policy. One of two agents is asked as the one to move, the other as the one that
+// waits.
+func (b *bot) Move(position []float32) (m play.Move, err error) {
+	seat, agents := int(position[game.SeatAt]), max(1, b.player.Specs()[0].Agents)
+	seen := runner.Seen{X: map[string][]float64{}, Legal: map[string][]bool{}, State: floats(position)}
+	for i := range agents {
+		who := i
+		if agents == 1 {
+			who = seat
+		}
+		obs, legal := b.seen(position, who)
+		seen.X[""], seen.Legal[""] = append(seen.X[""], obs...), append(seen.Legal[""], legal...)
+	}
+	actions, why, err := b.player.Think([]runner.Seen{seen}, b.greedy)
+	if err != nil {
+		return m, err
+	}
+	return play.Move{Action: int(actions[0][""][seat*(agents-1)]), Policy: why[0].Policy, Value: why[0].Value}, nil
+}
+
+// seen returns what a seat sees and may do.
+func (b *bot) seen(position []float32, seat int) ([]float64, []bool) {
+	r, host := b.rules.Rules(), b.rules.Host()
+	obs, legal := make([]float32, r.Seen), make([]bool, r.Actions)
+	host.Observe(position, seat, obs)
+	if host.Legal(position, legal); seat != int(position[game.SeatAt]) {
+		clear(legal)
+		legal[0] = true
+	}
+	return floats(obs), legal
+}
+
+func floats(x []float32) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
