@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSetForOneCommand: eval and export change settings of the algorithm for themselves. What a loop
-// logs by step is a rate among the metrics.
+// TestSetForOneCommand: eval and export change settings of the algorithm for themselves. What a
+// loop logs by step is a rate among the metrics.
 func TestSetForOneCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	do(t, 0, "train", "alphazero", "--env", "board/TicTacToe-v0", "--steps", "100", "--out", "games", "--eval-episodes", "5",
