@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -19,6 +20,8 @@ const ParentFlag = "with-parent"
 // Launcher starts child processes. The zero value is ready to use. Its functions may be nil, and
 // are called by several goroutines.
 type Launcher struct {
+	// Host is the address of this machine that the coordinator listens at; empty is loopback.
+	Host string
 	// Grace is the time that processes have to end when they are asked to; 0 is 5 s.
 	Grace time.Duration
 	// Before is told of a process before it starts, and may change its command; if it changes where
@@ -80,6 +83,7 @@ func (l Launcher) Start(ctx context.Context, s launch.Spec) (*Cluster, error) {
 	if l.Grace == 0 {
 		l.Grace = goodbye
 	}
+	l.Host = cmp.Or(l.Host, "127.0.0.1")
 	c := &Cluster{launcher: l, spec: s, failed: make(chan error, 1+len(s.Workers)), heard: make(chan struct{})}
 	for _, t := range append([]launch.Task{s.Coordinator}, s.Workers...) {
 		c.members = append(c.members, newMember(c, t))
@@ -135,7 +139,7 @@ func (c *Cluster) places() (listen, join string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.address == "" {
-		c.listen = port.Lasting()
+		c.listen = port.LastingAt(c.launcher.Host)
 	}
 	return c.listen, c.address
 }

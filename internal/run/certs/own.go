@@ -90,12 +90,12 @@ func replace(dir string) error {
 	return nil
 }
 
-// Household makes an authority in dir, and a certificate of it for loopback.
-func Household(dir string) (Files, error) {
+// Household makes an authority in dir, and a certificate of it for loopback and further hosts.
+func Household(dir string, hosts ...string) (Files, error) {
 	if err := Init(dir); err != nil {
 		return Files{}, err
 	}
-	f, err := Issue(dir, "loopback", Roles())
+	f, err := Issue(dir, "loopback", Roles(), hosts...)
 	if err != nil {
 		return f, err
 	}

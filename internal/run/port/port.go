@@ -13,13 +13,16 @@ const lowest, above = 15000, 30000
 
 // Lasting returns a free loopback address whose port the kernel does not assign to other sockets by
 // itself. If all such ports are taken, it returns port 0, so that the kernel chooses.
-func Lasting() string {
+func Lasting() string { return LastingAt("127.0.0.1") }
+
+// LastingAt does the same for another address of this machine.
+func LastingAt(host string) string {
 	for range 1000 {
-		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(above-lowest)))
+		at := net.JoinHostPort(host, strconv.Itoa(lowest+rand.IntN(above-lowest)))
 		if l, err := net.Listen("tcp", at); err == nil {
 			_ = l.Close() // nobody has connected
 			return at
 		}
 	}
-	return "127.0.0.1:0"
+	return net.JoinHostPort(host, "0")
 }
