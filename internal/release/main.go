@@ -156,7 +156,8 @@ func suffix(system string) string {
 	return ""
 }
 
-// platform makes the files for a platform. Host is the command for this one, which writes the manual.
+// platform makes the files for a platform. Host is the command for this one, which writes the
+// manual.
 func (r *release) platform(ctx context.Context, platform, host string) ([]string, error) {
 	binary := host
 	if platform != runtime.GOOS+"/"+runtime.GOARCH {
