@@ -20,6 +20,8 @@ type evalFlags struct {
 	episodes      int
 	sample, json  bool
 	video, record string
+	against       string
+	openings      int
 	set           changes
 }
 
@@ -30,10 +32,13 @@ func (c *command) eval() *cobra.Command {
 		Use:   "eval RUN",
 		Short: "Evaluate a run's policy",
 		Long: "Eval plays complete episodes with a run's policy, every one in an environment of its own. It takes the\n" +
-			"weights that evaluated best during the run, or the newest if none were evaluated, as --from of weft train does.",
+			"weights that evaluated best during the run, or the newest if none were evaluated, as --from of weft train does.\n\n" +
+			"With --against it plays a match between the policies of two runs on a game, and prints the difference of\n" +
+			"their Elo ratings. Games are pairs that begin with the same drawn moves, with the sides exchanged.",
 		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --newest\n" +
 			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif\n" +
-			"  weft eval runs/alphazero-board-TicTacToe-v0-seed1 --set act_by=network",
+			"  weft eval runs/alphazero-board-TicTacToe-v0-seed1 --set act_by=network\n" +
+			"  weft eval runs/today --against runs/yesterday --episodes 400",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
@@ -44,6 +49,8 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
 	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
+	cmd.Flags().StringVar(&f.against, "against", "", "play --episodes games against the policy of another `run`")
+	cmd.Flags().IntVar(&f.openings, "openings", 2, "`moves` drawn at the beginning of a pair of games with --against; without any, greedy policies play the same game again and again")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	f.set.flag(cmd)
 	c.settingFlags(cmd, set, []string{"env", "python", "on-env-failure"})
@@ -56,6 +63,9 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	}
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.against != "" {
+		return c.runMatch(ctx, dir, flags, f)
 	}
 	r, job, err := c.savedJob(ctx, dir, flags, f.set)
 	if r == nil || err != nil {

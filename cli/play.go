@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -52,28 +53,39 @@ func (c *command) runPlay(ctx context.Context, dir string, flags []config.Assign
 		return err
 	}
 	c.started = true
-	job.Watch = runner.Silent{}
-	p, _, _, err := runner.LoadPlayer(ctx, job, f.which())
+	b, err := loadBot(ctx, job, f.which(), !f.sample)
 	if err != nil {
 		return err
 	}
-	defer p.Close() //nolint:errcheck // the process ends
-	rules, ok := game.Of(p.Envs())
-	if !ok {
-		return fmt.Errorf("%s is no game that a person can play: train on one of board/, as in --env board/TicTacToe-v0", job.Env.ID)
-	}
-	if len(job.Wrap.Changing()) > 0 {
-		return fmt.Errorf("the run's wrappers (%s) change what the policy sees: play needs a run without", job.Wrap)
-	}
+	defer b.player.Close() //nolint:errcheck // the process ends
 	seat := 0
 	if f.second {
 		seat = 1
 	}
-	t := &play.Table{Game: rules, Bot: &bot{rules, p, !f.sample}, In: in, Out: c.out}
+	t := &play.Table{Game: b.rules, Bot: b, In: in, Out: c.out}
 	if err := t.Check(); err != nil {
 		return err
 	}
 	return t.Play(seat)
+}
+
+// loadBot loads the policy of a run on a game.
+func loadBot(ctx context.Context, job runner.Job, which runner.Weights, greedy bool) (*bot, error) {
+	job.Watch = runner.Silent{}
+	p, _, _, err := runner.LoadPlayer(ctx, job, which)
+	if err != nil {
+		return nil, err
+	}
+	rules, ok := game.Of(p.Envs())
+	if !ok {
+		err = fmt.Errorf("%s is no game for two players: train on one of board/, as in --env board/TicTacToe-v0", job.Env.ID)
+	} else if len(job.Wrap.Changing()) > 0 {
+		err = fmt.Errorf("the run's wrappers (%s) change what the policy sees: games need a run without", job.Wrap)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return &bot{rules: rules, player: p, greedy: greedy, memory: map[int][]map[string][]float64{}}, nil
 }
 
 // bot is a run's policy as a player at a table.
@@ -81,29 +93,62 @@ type bot struct {
 	rules  game.Game
 	player *runner.Player
 	greedy bool
+	memory map[int][]map[string][]float64 // in a match, by game
 }
 
 // Begin lets the policy forget the game before.
 func (b *bot) Begin() { b.player.Reset() }
 
-// Move asks the policy. One of two agents is asked as the one to move, the other as the one that
-// waits.
+// Move asks the policy.
 func (b *bot) Move(position []float32) (m play.Move, err error) {
-	seat, agents := int(position[game.SeatAt]), max(1, b.player.Specs()[0].Agents)
-	seen := runner.Seen{X: map[string][]float64{}, Legal: map[string][]bool{}, State: floats(position)}
-	for i := range agents {
-		who := i
-		if agents == 1 {
-			who = seat
-		}
-		obs, legal := b.seen(position, who)
-		seen.X[""], seen.Legal[""] = append(seen.X[""], obs...), append(seen.Legal[""], legal...)
-	}
-	actions, why, err := b.player.Think([]runner.Seen{seen}, b.greedy)
+	actions, why, err := b.player.Think(b.view(position), b.greedy)
 	if err != nil {
 		return m, err
 	}
-	return play.Move{Action: int(actions[0][""][seat*(agents-1)]), Policy: why[0].Policy, Value: why[0].Value}, nil
+	return play.Move{Action: b.action(actions, position), Policy: why[0].Policy, Value: why[0].Value}, nil
+}
+
+// Moves asks the policy about many games at once. It acts greedily.
+func (b *bot) Moves(games []int, positions [][]float32) ([]int, error) {
+	asks := make([]runner.Ask, len(games))
+	for i, g := range games {
+		var err error
+		if asks[i], err = b.player.Ask(b.view(positions[i]), b.memory[g]); err != nil {
+			return nil, err
+		}
+	}
+	told, err := b.player.Decide(asks)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(games))
+	for i, g := range games {
+		out[i], b.memory[g] = b.action(told[i].Actions, positions[i]), told[i].Memory
+	}
+	return out, nil
+}
+
+// agents returns how many agents the policy acts for at once.
+func (b *bot) agents() int { return max(1, b.player.Specs()[0].Agents) }
+
+// action returns the action of the seat to move.
+func (b *bot) action(actions []map[string][]float64, position []float32) int {
+	return int(actions[0][""][int(position[game.SeatAt])*(b.agents()-1)])
+}
+
+// view returns what the policy sees of a position. One of two agents is asked as the one to move,
+// the other as the one that waits.
+func (b *bot) view(position []float32) []runner.Seen {
+	out := runner.Seen{X: map[string][]float64{}, Legal: map[string][]bool{}, State: floats(position)}
+	for i := range b.agents() {
+		who := i
+		if b.agents() == 1 {
+			who = int(position[game.SeatAt])
+		}
+		obs, legal := b.seen(position, who)
+		out.X[""], out.Legal[""] = append(out.X[""], obs...), append(out.Legal[""], legal...)
+	}
+	return []runner.Seen{out}
 }
 
 // seen returns what a seat sees and may do.

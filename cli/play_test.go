@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPlay: tests have no input, so a person leaves at the first question; the policy has moved by
-// then, and one that searches has said why.
+// TestPlay: runs on games play against persons and each other. Tests have no input, so a person
+// leaves at the first question; the policy has moved by then, and one that searches has said why.
 func TestPlay(t *testing.T) {
 	dir := t.TempDir()
 	searching, network := filepath.Join(dir, "search"), filepath.Join(dir, "network")
@@ -24,8 +24,17 @@ func TestPlay(t *testing.T) {
 	if o = do(t, 0, "play", network, "--second"); !strings.Contains(o.out, "X plays ") || strings.Contains(o.out, "expects") {
 		t.Errorf("a policy without a search says\n%s", o.out)
 	}
+	// A policy is level with itself: pairs begin alike, with the sides exchanged.
+	o = do(t, 0, "eval", searching, "--against", searching, "--episodes", "20")
+	if !strings.Contains(o.out, "20 games of tic-tac-toe against "+searching) || !strings.Contains(o.out, "Elo +0 (95 % interval +0 to +0)") {
+		t.Errorf("a match of a policy with itself:\n%s", o.out)
+	}
+	if o = do(t, 1, "eval", searching, "--against", network); !strings.Contains(o.errors, "plays connect four") {
+		t.Errorf("a match of different games: %s", o.errors)
+	}
+	do(t, 2, "eval", searching, "--against", searching, "--episodes", "3")
 	do(t, 0, tiny("--out", filepath.Join(dir, "other"))...)
-	if o = do(t, 1, "play", filepath.Join(dir, "other")); !strings.Contains(o.errors, "Identity-v0 is no game that a person can play") {
+	if o = do(t, 1, "play", filepath.Join(dir, "other")); !strings.Contains(o.errors, "Identity-v0 is no game for two players") {
 		t.Errorf("a run without a game: %s", o.errors)
 	}
 }

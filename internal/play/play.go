@@ -1,4 +1,5 @@
-// Package play lets a person play a game against a policy over lines of text.
+// Package play lets a person play a game against a policy over lines of text, and two policies play
+// a match.
 package play
 
 import (
