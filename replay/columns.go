@@ -145,6 +145,18 @@ func rolesOf[E any](names []string, known map[string]role) []role {
 	return out
 }
 
+// fieldsOf returns the names of e's tensors, and of its fields: those that are slices have no
+// tensors before there are rows.
+func fieldsOf[E any](e E) []string {
+	out := rl.LeafNames(e)
+	if typ := reflect.TypeFor[E](); typ.Kind() == reflect.Struct {
+		for i := range typ.NumField() {
+			out = append(out, typ.Field(i).Name)
+		}
+	}
+	return out
+}
+
 // quoted lists the tags of known in order.
 func quoted(known map[string]role) string {
 	var out []string

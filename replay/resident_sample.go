@@ -151,8 +151,13 @@ func (t traced[E]) within(steps *graph.Node, span int) *graph.Node {
 // total does what Table.sum does.
 func (t tracedTable[E]) total(reward rl.Tensor, steps *graph.Node) rl.Tensor {
 	n, span := steps.Shape().Size(), t.table.span()
-	end := rl.Wrap(graph.Equal(t.times(n, span), t.across(graph.AddScalar(steps, -1), span)))
-	no := rl.Wrap(graph.Zeros(t.g, shapes.Make(dtypes.Bool, n, span)))
-	ret := rl.NStep(t.table.Discount, span, reward, rl.Zero(reward), no, end)
+	end := graph.Equal(t.times(n, span), t.across(graph.AddScalar(steps, -1), span))
+	dims := reward.Shape().Dimensions
+	for end.Rank() < len(dims) { // for every agent
+		end = graph.ExpandAxes(end, -1)
+	}
+	end = graph.BroadcastToDims(end, dims...)
+	no := rl.Wrap(graph.Zeros(t.g, shapes.Make(dtypes.Bool, dims...)))
+	ret := rl.NStep(t.table.Discount, span, reward, rl.Zero(reward), no, rl.Wrap(end))
 	return rl.Wrap(graph.Squeeze(graph.Slice(ret.Node(), graph.AxisRange(), graph.AxisRange(0, 1)), 1))
 }

@@ -106,17 +106,20 @@ func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
 	return out
 }
 
-// sum returns the discounted sum of rewards [rows, time] over the steps of each row. It
-// is the estimator of package rl, so that there is one definition of what rounds.
+// sum returns the discounted sum of rewards [rows, time], or [rows, time, agent], over the steps of
+// each row. It is the estimator of package rl, so that there is one definition of what rounds.
 func (t *Table[E]) sum(reward rl.Tensor, steps []int) rl.Tensor {
-	n, span := len(steps), t.span()
-	end := make([]bool, n*span)
+	n, span, dims := len(steps), t.span(), reward.Shape().Dimensions
+	agents := reward.Shape().Size() / (n * span)
+	end := make([]bool, n*span*agents)
 	first := make([]int, n)
 	for i, m := range steps {
-		end[i*span+m-1] = true
+		for a := range agents {
+			end[(i*span+m-1)*agents+a] = true
+		}
 		first[i] = i * span
 	}
-	no := rl.FromFlat(t.scope, make([]bool, n*span), n, span)
-	ret := rl.NStep(t.Discount, span, reward, rl.Zero(reward), no, rl.FromFlat(t.scope, end, n, span))
+	no := rl.FromFlat(t.scope, make([]bool, len(end)), dims...)
+	ret := rl.NStep(t.Discount, span, reward, rl.Zero(reward), no, rl.FromFlat(t.scope, end, dims...))
 	return rl.Gather(ret, 2, first)
 }

@@ -67,7 +67,7 @@ func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table
 		rl.Failf("table %q: options %+v: none may be negative", name, how)
 	case how.NStep > 1 && how.Sequence > 0:
 		rl.Failf("table %q: rows are of several steps, or samples are sequences, not both: the estimators of package rl make returns of sequences", name)
-	case how.NStep > 1 && !slices.Contains(rolesOf[E](rl.LeafNames(t.like), tableTags), ofAll):
+	case how.NStep > 1 && !slices.Contains(rolesOf[E](fieldsOf(t.like), tableTags), ofAll):
 		rl.Failf(`table %q: rows of %d steps need a field of %T with the tag replay:"sum", the reward`, name, how.NStep, t.like)
 	}
 	if how.Priority {

@@ -152,6 +152,28 @@ func TestNStepByHand(t *testing.T) {
 	}
 }
 
+// TestNStepOfKinds: the rewards of kinds of agents are added up apart, those of a kind's two agents
+// as well.
+func TestNStepOfKinds(t *testing.T) {
+	type joint struct {
+		Reward []rl.Tensor `replay:"sum"`
+	}
+	s := scope(t)
+	table := replay.NewTable[joint](s, "table", 8, replay.Options{NStep: 2, Discount: .5})
+	for i := range 3 {
+		x := float32(int(1) << i)
+		table.Insert(joint{[]rl.Tensor{rl.FromFlat(s, []float32{x, 10 * x}, 1, 2), rl.FromFlat(s, []float32{100 * x}, 1)}}, rl.FromFlat(s, []bool{false}, 1))
+	}
+	got := table.Sample(s.Key("sample"), 16)
+	pair, one := rl.Read[float32](got.Data.Reward[0]), rl.Read[float32](got.Data.Reward[1])
+	for i, r := range rl.Read[int64](got.Index) {
+		want := float32(int(1)<<r) * 2 // of 1 and half of 2, or of 2 and half of 4
+		if pair[2*i] != want || pair[2*i+1] != 10*want || one[i] != 100*want {
+			t.Fatalf("row %d: rewards %v and %v, want %v, ten and a hundred times that", r, pair[2*i:2*i+2], one[i], want)
+		}
+	}
+}
+
 // TestSequence: whole windows, and where their episodes end.
 func TestSequence(t *testing.T) {
 	h := newHistory(t, 3, 50, replay.Options{Sequence: 4})

@@ -127,7 +127,7 @@ func (p *Params) Blend(src *Params, tau float64) {
 	}
 	w := p.scope.Observed()
 	next := src.Tensors() // immutable, so a copy shares them
-	if tau != 1 {
+	if tau != 1 && len(next) > 0 {
 		next = blend(p.Tensors(), next, tau)
 	}
 	if len(next) > 0 && next[0].node != nil {
