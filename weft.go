@@ -20,6 +20,7 @@ import (
 	"github.com/weft-rl/weft/algo/iql"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/algo/qmix"
 	"github.com/weft-rl/weft/algo/r2d2"
 	"github.com/weft-rl/weft/algo/reinforce"
 	"github.com/weft-rl/weft/algo/sac"
@@ -44,6 +45,7 @@ func Builtin() app.Set {
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
+			qmix.Algorithm, qmix.VDN, qmix.Independent,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
 			alphazero.Algorithm,
 		},

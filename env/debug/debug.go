@@ -2,8 +2,8 @@
 // one for each thing a learner can get wrong: reading observations (Identity),
 // continuous actions (IdentityContinuous), memory (Memory), masks of legal
 // actions (Masked), environments that are plain Go (Host), several agents
-// (Agents), several kinds of them (Kinds), and the value of states at a time
-// limit (Endless).
+// (Agents), several kinds of them (Kinds), what agents are worth to each other
+// (TwoStep), and the value of states at a time limit (Endless).
 package debug
 
 import (
@@ -17,9 +17,9 @@ import (
 )
 
 // All are the environments of this package.
-var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host, Agents, Kinds, Endless}
+var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host, Agents, Kinds, TwoStep, Endless}
 
-// Length is the steps of an episode of every task but Memory and Endless.
+// Length is the steps of an episode of every task but Memory, TwoStep and Endless.
 const Length = 16
 
 // entry offers a task with options of type T. make returns its dynamics, or what

@@ -103,6 +103,29 @@ func TestReturns(t *testing.T) {
 	}
 }
 
+// TestTwoStep: the first agent's action chooses the game, and both agents' actions what it pays.
+func TestTwoStep(t *testing.T) {
+	for _, x := range []struct {
+		first, second [2]int32
+		want          float64
+	}{
+		{[2]int32{0, 1}, [2]int32{0, 1}, 7}, {[2]int32{0, 0}, [2]int32{1, 1}, 7},
+		{[2]int32{1, 0}, [2]int32{0, 0}, 0}, {[2]int32{1, 0}, [2]int32{0, 1}, 1},
+		{[2]int32{1, 1}, [2]int32{1, 0}, 1}, {[2]int32{1, 0}, [2]int32{1, 1}, 8},
+	} {
+		ret, length := play(t, debug.TwoStep, nil, 1, 4, func(s *rl.Scope, o rl.Obs) rl.Tree {
+			moves := x.second
+			if rl.Read[float32](o.State)[0] == 1 {
+				moves = x.first
+			}
+			return rl.One(rl.FromFlat(s, moves[:], 1, 2))
+		})
+		if ret != x.want || length != 2 {
+			t.Errorf("%v, then %v: return %v in %v steps, want %v in 2", x.first, x.second, ret, length, x.want)
+		}
+	}
+}
+
 // With memory every episode earns 1; without, no better than chance can be done,
 // because from the second observation on all episodes look alike.
 func TestMemory(t *testing.T) {
