@@ -18,6 +18,7 @@ import (
 	"github.com/weft-rl/weft/algo/gail"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/iql"
+	"github.com/weft-rl/weft/algo/maddpg"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/algo/qmix"
@@ -45,7 +46,7 @@ func Builtin() app.Set {
 		Algorithms: []algo.Algorithm{
 			ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, dqn.C51, dqn.QRDQN, dqn.Rainbow, impala.Algorithm, mappo.Algorithm,
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
-			qmix.Algorithm, qmix.VDN, qmix.Independent,
+			qmix.Algorithm, qmix.VDN, qmix.Independent, maddpg.Algorithm, maddpg.MATD3,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
 			alphazero.Algorithm,
 		},

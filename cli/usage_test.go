@@ -154,7 +154,7 @@ func TestEveryPresetBegins(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, a := range weft.Builtin().Algorithms {
 		for _, p := range a.Presets {
-			name := cmp.Or(p.Env, exampleOf[p.Kind])
+			name := cmp.Or(p.Env, exampleOf(a, p.Kind))
 			t.Run(a.Name+"/"+name+"/"+p.Name, func(t *testing.T) {
 				if p.Kind == env.Images || !a.Offline && learnsFromData(t, a) { // there are no data of every environment
 					stillbornDry(t, a.Name, name, p.Name, p.Steps)
@@ -183,10 +183,19 @@ func learnsFromData(t *testing.T, a algo.Algorithm) bool {
 	return slices.ContainsFunc(fields, func(f config.Field) bool { return f.Key == "data" && f.Names == "data set" })
 }
 
-// exampleOf are environments of a kind that no algorithm has a preset for by name. Those of images
-// are Python's.
-var exampleOf = map[env.Kind]string{
-	env.Control: "MountainCar-v0", env.Continuous: "MountainCarContinuous-v0", env.Images: "atari:Pong", env.Teams: "Kinds-v0",
+// examples are environments of a kind. Those of images are Python's.
+var examples = map[env.Kind][]string{
+	env.Control: {"MountainCar-v0"}, env.Continuous: {"MountainCarContinuous-v0"}, env.Images: {"atari:Pong"}, env.Teams: {"Agents-v0", "TwoStep-v0"},
+}
+
+// exampleOf returns an environment of a kind that an algorithm has no preset for by name.
+func exampleOf(a algo.Algorithm, kind env.Kind) string {
+	for _, name := range examples[kind] {
+		if !slices.ContainsFunc(a.Presets, func(p algo.Preset) bool { return p.Env == name }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // stillbornDry asks for the configuration of a run whose environments need not be there.

@@ -152,9 +152,14 @@ func (d *Discrete) Sample(c *rl.Ctx, use string) rl.Tree {
 // Mode returns the likeliest options, the first of equals.
 func (d *Discrete) Mode() rl.Tree { return d.largest(d.logp) }
 
+// best returns the index of the open option with the greatest score, for each number.
+func (d *Discrete) best(score *Node) *Node {
+	return ArgMax(d.closed(score, math.Inf(-1)), -1, dtypes.Int32)
+}
+
 // largest returns the open option with the greatest score, for each number.
 func (d *Discrete) largest(score *Node) rl.Tree {
-	best := ArgMax(d.closed(score, math.Inf(-1)), -1, dtypes.Int32)
+	best := d.best(score)
 	if d.start != 0 {
 		best = AddScalar(best, d.start)
 	}
