@@ -21,7 +21,7 @@ var MATD3 = algo.Define("matd3", "TD3 for several agents, with critics of what a
 })
 
 func spread(c *Config) {
-	c.Separate, c.Envs, c.TrainEvery, c.Batch, c.Gamma, c.Anneal = false, 16, 1, 512, .9, "linear"
+	c.Separate, c.Envs, c.TrainEvery, c.Batch, c.Gamma, c.Anneal = false, 32, 1, 512, .9, "linear"
 }
 
 func small(c *Config) {
