@@ -1,0 +1,151 @@
+package slurm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-rl/weft/internal/launch"
+)
+
+// notice is how long before its time limit a job is told to save its run. Slurm may tell it up to a
+// minute earlier.
+const notice = 120 * time.Second
+
+// header returns the options of a job. An option of the user's replaces one of the same key.
+func header(j launch.Job) []launch.Option {
+	out := []launch.Option{{Key: "job-name", Value: j.Name}}
+	if j.Nodes > 0 {
+		out = append(out, launch.Option{Key: "nodes", Value: strconv.Itoa(j.Nodes)})
+	}
+	if j.Workers > 0 {
+		out = append(out, launch.Option{Key: "ntasks", Value: strconv.Itoa(j.Workers)})
+	} else {
+		out = append(out, launch.Option{Key: "ntasks-per-node", Value: "1"})
+	}
+	out = append(out, []launch.Option{
+		{Key: "chdir", Value: j.Dir},
+		{Key: "open-mode", Value: "append"},
+		{Key: "requeue"},
+		{Key: "signal", Value: fmt.Sprintf("B:USR1@%d", int(notice.Seconds()))},
+	}...)
+	for _, o := range j.Options {
+		same := func(x launch.Option) bool { return x.Key == o.Key }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i] = o
+		} else {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Script implements launch.Engine: it returns a batch script for sbatch.
+func (Engine) Script(j launch.Job) (string, error) {
+	all := header(j)
+	if err := timely(all); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\n")
+	for _, o := range all {
+		if o.Value == "" {
+			fmt.Fprintf(&b, "#SBATCH --%s\n", o.Key)
+		} else {
+			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", o.Key, quote(o.Value))
+		}
+	}
+	b.WriteString(explanation)
+	words := []string{"exec", quote(j.Program)}
+	for _, a := range j.Args {
+		words = append(words, quote(a))
+	}
+	b.WriteString(strings.Join(words, " ") + "\n")
+	return b.String(), nil
+}
+
+const explanation = `
+# Each task is a worker, started by srun; the coordinator is on the first node.
+# Before the time limit the run is saved, and the job requeues itself and goes
+# on. exec lets the program receive that signal instead of the shell.
+`
+
+// quote returns a word as the shell reads it.
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r))
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// timely refuses a time limit that leaves no time before the run is to be saved.
+func timely(all []launch.Option) error {
+	var limit, before time.Duration
+	var text string
+	for _, o := range all {
+		var err error
+		switch o.Key {
+		case "time":
+			text = o.Value
+			limit, err = parseTime(o.Value)
+		case "signal":
+			before, err = parseNotice(o.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if limit > 0 && limit <= before {
+		return fmt.Errorf("--slurm time=%s is too short to save the run, which begins %v before the limit: allow more than that, or less notice with --slurm signal=B:USR1@SECONDS", text, before)
+	}
+	return nil
+}
+
+// parseTime reads a time limit as Slurm does: minutes, minutes:seconds, hours:minutes:seconds,
+// days-hours, days-hours:minutes or days-hours:minutes:seconds. Other texts are 0, without a limit.
+func parseTime(text string) (time.Duration, error) {
+	if strings.EqualFold(text, "infinite") || strings.EqualFold(text, "unlimited") {
+		return 0, nil
+	}
+	days, rest, dashed := strings.Cut(text, "-")
+	units := map[bool][]time.Duration{true: {time.Hour, time.Minute, time.Second}, false: {time.Minute, time.Second}}[dashed]
+	if !dashed {
+		days, rest = "0", text
+	}
+	parts := strings.Split(rest, ":")
+	if len(parts) == 3 {
+		units = []time.Duration{time.Hour, time.Minute, time.Second}
+	}
+	n, err := strconv.Atoi(days)
+	total := time.Duration(n) * 24 * time.Hour
+	for i, p := range parts {
+		x, e := strconv.Atoi(p)
+		if err != nil || e != nil || x < 0 || i >= len(units) {
+			return 0, fmt.Errorf("--slurm time: %q is no time limit, such as 90, 12:00:00 or 2-00:00:00", text)
+		}
+		total += time.Duration(x) * units[i]
+	}
+	return total, nil
+}
+
+// parseNotice reads a signal option, [B:]SIGNAL[@SECONDS], and returns how long before the time
+// limit the signal is sent.
+func parseNotice(text string) (time.Duration, error) {
+	name, seconds, timed := strings.Cut(text, "@")
+	if name != "B:USR1" && name != "B:SIGUSR1" && name != "B:10" {
+		return 0, fmt.Errorf("--slurm signal: %q is not for this program: it saves its run on USR1, as in B:USR1@%d", text, int(notice.Seconds()))
+	}
+	if !timed {
+		seconds = "60"
+	}
+	n, err := strconv.Atoi(seconds)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("--slurm signal: %q has no number of seconds: it is to be as B:USR1@%d", text, int(notice.Seconds()))
+	}
+	return time.Duration(n) * time.Second, nil
+}
