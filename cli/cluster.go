@@ -98,6 +98,14 @@ func (f *clientFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator; several, separated by commas, if standbys run")
 }
 
+// job returns the job of the run that is named, unless a cluster is.
+func (f *clientFlags) job(cmd *cobra.Command, args []string) (b job, out string, ok bool) {
+	if cmd.Flags().Changed("cluster") || len(args) != 1 {
+		return b, "", false
+	}
+	return jobIn(args[0])
+}
+
 func (f *clientFlags) client() (*protocol.Client, error) {
 	config, err := f.loadFor(f.addresses...)
 	if err != nil {
@@ -125,6 +133,11 @@ func binary() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return hashFile(path)
+}
+
+// hashFile returns the hash of a program's file.
+func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("this program's own file: %w", err)

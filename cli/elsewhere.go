@@ -29,18 +29,20 @@ type elsewhere struct {
 	processes int
 	store     string
 	detach    bool
+	engineFlags
 }
 
 func (f *elsewhere) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers train; all of them without --workers")
-	flags.BoolVar(&f.detach, "detach", false, "with --cluster, submit the run and return; it goes on without this command. Without --detach, Ctrl-C and SIGTERM stop the run at its next consistent point")
+	flags.BoolVar(&f.detach, "detach", false, "with --cluster or --on, submit the run and return; it goes on without this command. Without --detach, Ctrl-C and SIGTERM stop the run at its next consistent point")
 	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes on this machine, started and stopped by this command; for policies with workers")
-	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
+	f.engineFlags.flags(cmd)
+	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes and --on, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
 
-func (f *elsewhere) asked() bool { return len(f.addresses) > 0 || f.processes > 0 }
+func (f *elsewhere) asked() bool { return len(f.addresses) > 0 || f.processes > 0 || f.on != "" }
 
 // check reports what does not go together.
 func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
@@ -48,17 +50,18 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	if len(f.addresses) > 0 && f.processes > 0 {
 		errs = append(errs, errors.New("--cluster and --processes: give one of them"))
 	}
-	if f.detach && len(f.addresses) == 0 {
-		errs = append(errs, errors.New("--detach needs --cluster: only there a run goes on without this command"))
+	if f.detach && len(f.addresses) == 0 && f.on == "" {
+		errs = append(errs, errors.New("--detach needs --cluster or --on: only there a run goes on without this command"))
 	}
+	errs = append(errs, f.engineFlags.check(len(f.addresses) > 0 || f.processes > 0)...)
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
 		errs = append(errs, fmt.Errorf("--processes: %d is not a number of processes", f.processes))
 	}
 	if x := cmd.Flags().Lookup("max-workers"); x != nil && x.Changed && len(f.addresses) == 0 {
 		errs = append(errs, errors.New("--max-workers needs --cluster, whose workers come and go: elsewhere set --workers or --processes"))
 	}
-	if f.store != "" && f.processes < 1 {
-		errs = append(errs, errors.New("--store needs --processes: workers of a cluster are started with their own --store"))
+	if f.store != "" && f.processes < 1 && f.on == "" {
+		errs = append(errs, errors.New("--store needs --processes or --on: workers of a cluster are started with their own --store"))
 	}
 	if _, err := store.Absolute(f.store); err != nil {
 		errs = append(errs, fmt.Errorf("--store: %w", err))
@@ -183,7 +186,8 @@ type viewer struct {
 	total int64
 	async bool
 	begun time.Time
-	stays bool // the run may go on without this command
+	stays bool           // the run may go on without this command
+	tell  func(core.Run) // called with each state of the run; may be nil
 	bar   bool
 	told  int64 // number of events of the run when it was last shown
 	at    int64 // iteration that was shown last
@@ -206,6 +210,9 @@ func (v *viewer) follow(ctx context.Context, client *protocol.Client, name strin
 }
 
 func (v *viewer) show(r core.Run) {
+	if v.tell != nil {
+		v.tell(r)
+	}
 	if e := r.Progress.Evaluation; e != nil && e.Steps > v.tried {
 		v.tried = e.Steps
 		v.w.Evaluated(runner.Evaluation(*e))

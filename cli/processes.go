@@ -6,8 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +25,7 @@ import (
 // trainProcesses trains in processes of this machine: a coordinator and workers, all
 // this very program.
 func (c *command) trainProcesses(ctx context.Context, r *request.Request, f *trainFlags, workers bool) (err error) {
-	if err := r.ShareAmongProcesses(f.processes, workers); err != nil {
+	if err := r.ShareAmongProcesses("--processes", f.processes, workers); err != nil {
 		return err
 	}
 	out := f.out
@@ -46,7 +49,7 @@ func spare(r *request.Request, processes int, w watcher) {
 func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*protocol.Client, context.Context, string, string) error) (err error) {
 	w := c.watcher(r, out, f.json)
 	spare(r, f.processes, w)
-	h, err := newHousehold(f, filepath.Dir(out), r.Device)
+	h, err := newHousehold(f, out, r.Device)
 	if err != nil {
 		return err
 	}
@@ -64,9 +67,9 @@ func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainF
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer cancel(nil)
-	watch.Go(func() { h.watch(watched, cancel) })
+	watch.Go(func() { h.watch(watched, cancel, w.Note) })
 	submit := func(ctx context.Context, name, config string) error { return begin(client, ctx, name, config) }
-	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: w})
+	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: w, tell: f.tell})
 	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
 		return why
 	}
@@ -78,16 +81,47 @@ var launchers = map[string]launch.Launcher{
 	"local": children.Launcher{}, // child processes
 }
 
-// household is a cluster of this machine's, whose processes are started again when
-// they die, and die with this one.
+// place says where the processes of a household run.
+type place struct {
+	launcher launch.Launcher
+	slots    []launch.Slot // one for each worker
+	certs    string        // folder of the certificate that all of them read
+	hosts    []string      // addresses that the certificate is for, beside loopback
+	env      []string      // variables of all processes
+	args     []string      // further arguments of the workers
+	apart    bool          // on several machines, of which a run can lose some
+}
+
+// place returns where the processes of a run in a folder are: on this machine, with a folder of
+// their own, or in an engine's allocation.
+func (f *trainFlags) place(out, data string) (p place) {
+	if a := f.allocation; a != nil {
+		p = place{launcher: a.Launcher, slots: a.Slots, certs: filepath.Join(out, jobFolder, "certs"), hosts: []string{a.Host}, args: []string{"--" + apartFlag}, apart: true}
+		for _, s := range a.Slots {
+			p.hosts = append(p.hosts, s.Address)
+		}
+		return p
+	}
+	p = place{launcher: launchers["local"], certs: filepath.Join(data, "certs")}
+	p.env = []string{"TMPDIR=" + data} // what a process that is killed leaves goes with the rest
+	cores, memory := max(1, runtime.NumCPU()/f.processes), gib(memory())/float64(f.processes)
+	for range f.processes {
+		p.slots = append(p.slots, launch.Slot{Cores: cores, Memory: memory})
+	}
+	return p
+}
+
+// household is a cluster of this command's own, whose processes are started again when they die,
+// and die with this one.
 type household struct {
 	data    *scratch.Folder // folder of the embedded etcd
 	tls     *tls.Config     // TLS with the certificate that these processes share
+	at      place
 	spec    launch.Spec
 	cluster launch.Cluster // nil before it was started
 }
 
-func newHousehold(f *trainFlags, runs, device string) (*household, error) {
+func newHousehold(f *trainFlags, out, device string) (*household, error) {
 	program, err := self()
 	if err != nil {
 		return nil, err
@@ -96,29 +130,36 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &household{data: data}
-	folder := filepath.Join(data.Path, "certs")
-	files, err := certs.Household(folder)
+	runs := filepath.Dir(out)
+	h := &household{data: data, at: f.place(out, data.Path)}
+	err = os.RemoveAll(h.at.certs) // a job that was killed left it
+	var files certs.Files
+	if err == nil {
+		files, err = certs.Household(h.at.certs, h.at.hosts...)
+	}
 	if err == nil {
 		h.tls, err = files.Load()
 	}
 	if err != nil {
-		return nil, errors.Join(err, data.Remove())
+		return nil, errors.Join(err, h.close())
 	}
 	h.spec = launch.Spec{
-		Program: program,
-		Env:     []string{"TMPDIR=" + data.Path}, // what a process that is killed leaves goes with the rest
+		Program: cmp.Or(f.program, program),
+		Env:     h.at.env,
 		Coordinator: launch.Task{Name: "coordinator", Args: append([]string{
-			"coordinator", "--listen", launch.Listen, "--certs", folder, "--data", data.Path, "--runs", runs, "--patience", fmt.Sprint(returning), "--json",
+			"coordinator", "--listen", launch.Listen, "--certs", h.at.certs, "--data", data.Path, "--runs", runs, "--patience", fmt.Sprint(returning), "--json",
 		}, everything()...)},
 	}
-	cores, memory := max(1, runtime.NumCPU()/f.processes), gib(memory())/float64(f.processes)
-	for i := range f.processes {
+	for i, s := range h.at.slots {
 		name := fmt.Sprintf("w%d", i)
-		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: append([]string{
+		args := []string{
 			"worker", "--join", launch.Join, "--name", name, "--store", cmp.Or(f.store, runs), "--devices", device,
-			"--certs", folder, "--cores", fmt.Sprint(cores), "--memory", fmt.Sprintf("%.3f", memory), "--json",
-		}, everything()...)})
+			"--certs", h.at.certs, "--cores", fmt.Sprint(s.Cores), "--memory", fmt.Sprintf("%.3f", s.Memory), "--json",
+		}
+		if s.Address != "" {
+			args = append(args, "--listen", net.JoinHostPort(s.Address, "0"))
+		}
+		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: slices.Concat(args, h.at.args, everything())})
 	}
 	return h, nil
 }
@@ -130,13 +171,13 @@ const returning = time.Minute
 // start starts all processes, and waits until the workers have joined. They outlive an interruption
 // of the run, which they are told of in another way.
 func (h *household) start(ctx context.Context) (client *protocol.Client, err error) {
-	if h.cluster, err = launchers["local"].Launch(ctx, h.spec); err != nil {
+	if h.cluster, err = h.at.launcher.Launch(ctx, h.spec); err != nil {
 		return nil, err
 	}
 	client = &protocol.Client{Addresses: []string{h.cluster.Address()}, TLS: h.tls, Patience: 30 * time.Second}
 	gathering, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { h.watch(gathering, cancel) })
+	watch.Go(func() { h.watch(gathering, cancel, func(string) {}) })
 	err = client.Gather(gathering, len(h.spec.Workers))
 	if err != nil {
 		err = cmp.Or(context.Cause(gathering), err)
@@ -146,12 +187,24 @@ func (h *household) start(ctx context.Context) (client *protocol.Client, err err
 	return client, err
 }
 
-// watch ends a run whose processes do not stay alive. It returns when ctx is done.
-func (h *household) watch(ctx context.Context, end context.CancelCauseFunc) {
-	select {
-	case err := <-h.cluster.Failed():
-		end(err)
-	case <-ctx.Done():
+// watch ends a run whose processes do not stay alive. On several machines that is the coordinator,
+// or all workers. It returns when ctx is done.
+func (h *household) watch(ctx context.Context, end context.CancelCauseFunc, note func(string)) {
+	for lost := 0; ; {
+		select {
+		case err := <-h.cluster.Failed():
+			var u launch.Unsteady
+			if errors.As(err, &u) && h.at.apart && u.Member != h.spec.Coordinator.Name {
+				if lost++; lost < len(h.spec.Workers) {
+					note(fmt.Sprintf("goes on without a worker: %v", err))
+					continue
+				}
+			}
+			end(err)
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -160,5 +213,5 @@ func (h *household) close() (err error) {
 	if h.cluster != nil {
 		err = h.cluster.Stop(context.Background())
 	}
-	return errors.Join(err, h.data.Remove())
+	return errors.Join(err, os.RemoveAll(h.at.certs), h.data.Remove())
 }

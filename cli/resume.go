@@ -30,12 +30,16 @@ func (c *command) resume() *cobra.Command {
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --processes 2\n" +
 			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --max-workers 8\n" +
-			"  weft resume ppo-CartPole-v1-seed1 --cluster 127.0.0.1:7700 --detach",
+			"  weft resume ppo-CartPole-v1-seed1 --cluster 127.0.0.1:7700 --detach\n" +
+			"  weft resume runs/ppo-CartPole-v1-seed1 --on slurm --nodes 2",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()
 			if err := f.elsewhere.check(cmd, 0); err != nil {
 				return err
+			}
+			if f.on != "" {
+				return c.resumeOn(cmd, args[0], f)
 			}
 			if len(f.addresses) > 0 {
 				return c.resumeCluster(cmd.Context(), args[0], f.changed(cmd), f)
@@ -46,6 +50,7 @@ func (c *command) resume() *cobra.Command {
 	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "storage", "storage-limit", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	f.elsewhere.flags(cmd)
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "with --on, print the job that would be submitted, and start nothing")
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	cmd.Flags().BoolVar(&f.Lost, "lost-record", false, "resume although lines of the run's record (metrics.jsonl) are lost")

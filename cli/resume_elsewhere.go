@@ -20,7 +20,7 @@ import (
 // resumeProcesses resumes the run of a folder in processes of this machine, wherever it was trained
 // before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request.Request, dir string, f *trainFlags, workers bool) error {
-	if err := r.ShareAmongProcesses(f.processes, workers); err != nil {
+	if err := r.ShareAmongProcesses("--processes", f.processes, workers); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dir)

@@ -23,10 +23,15 @@ func (c *command) status() *cobra.Command {
 		Use:   "status [RUN]",
 		Short: "Show the runs and workers of a cluster",
 		Long: "Status shows the workers of a cluster and its runs: where they stand, how fast they are, how old what they learn\n" +
-			"from is, and which fragment others wait for. Of one RUN it shows what its workers do and what happened to it.",
-		Example: "  weft status\n  weft status ppo-CartPole-v1-seed1\n  weft status --cluster 10.0.0.1:7700 --certs certs --json",
+			"from is, and which fragment others wait for. Of one RUN it shows what its workers do and what happened to it. RUN may\n" +
+			"be the folder of a run that was submitted with --on: then its job's state is shown too.",
+		Example: "  weft status\n  weft status ppo-CartPole-v1-seed1\n  weft status runs/ppo-CartPole-v1-seed1\n  weft status --cluster 10.0.0.1:7700 --certs certs --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if b, out, ok := f.job(cmd, args); ok {
+				c.started = true
+				return c.statusOfJob(cmd.Context(), b, out, asJSON)
+			}
 			client, err := f.client()
 			if err != nil {
 				return err
@@ -157,11 +162,16 @@ func (c *command) stop() *cobra.Command {
 		Short: "Stop a run of a cluster",
 		Long: "Stop ends a run at its next consistent point, of which it keeps a checkpoint, and waits for that.\n" +
 			"A run that does not come to one within a minute ends all the same, and goes on from the checkpoint\n" +
-			"before. With --now it ends at once: what was done since its last checkpoint is given up.",
+			"before. With --now it ends at once: what was done since its last checkpoint is given up. RUN may be the\n" +
+			"folder of a run that was submitted with --on.",
 		Example: "  weft stop ppo-CartPole-v1-seed1\n  weft stop ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs\n" +
-			"  weft stop ppo-CartPole-v1-seed1 --now",
+			"  weft stop ppo-CartPole-v1-seed1 --now\n  weft stop runs/ppo-CartPole-v1-seed1",
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if b, out, ok := f.job(cmd, args); ok {
+				c.started = true
+				return c.stopJob(cmd.Context(), b, out)
+			}
 			client, err := f.client()
 			if err != nil {
 				return err
@@ -190,9 +200,13 @@ func (c *command) logs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs RUN",
 		Short:   "Show the log of a run of a cluster",
-		Example: "  weft logs ppo-CartPole-v1-seed1\n  weft logs ppo-CartPole-v1-seed1 --follow",
+		Example: "  weft logs ppo-CartPole-v1-seed1\n  weft logs ppo-CartPole-v1-seed1 --follow\n  weft logs runs/ppo-CartPole-v1-seed1 --follow",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if b, out, ok := f.job(cmd, args); ok {
+				c.started = true
+				return c.logsOfJob(cmd.Context(), b, out, follow)
+			}
 			client, err := f.client()
 			if err != nil {
 				return err

@@ -55,7 +55,9 @@ func (c *command) train() *cobra.Command {
 			"Ctrl-C, SIGTERM and a closed terminal save the run and end it (weft resume goes on); with nohup it\n" +
 			"outlives the terminal. It goes on when nobody reads its output any more. With --cluster, Ctrl-C and\n" +
 			"SIGTERM have the cluster save the run and end it, and a closed terminal changes nothing; with\n" +
-			"--detach the command returns at once, and nothing that happens to it concerns the run.",
+			"--detach the command returns at once, and nothing that happens to it concerns the run. With --on, an\n" +
+			"engine such as Slurm runs it as a job, under the same rules as --cluster; weft status, logs, stop and\n" +
+			"resume take the run's folder.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
@@ -67,6 +69,8 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --detach\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
+			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --slurm time=2:00:00 --detach\n" +
+			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --dry-run > job.sh\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
 			"  weft train sac --env Pendulum-v1 --demos expert.parquet --demo-fraction 0.25\n" +
 			"  weft train dqn --env atari:Breakout --set buffer=1000000 --storage disk --storage-limit 8GB\n" +
@@ -84,7 +88,7 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing")
+	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing; with --on, print the job that would be submitted")
 	flags.BoolVar(&f.skip, "no-verify", false, "do not check first that the policy computes the same as the plain loop of an author's package")
 	flags.BoolVar(&f.auto.learners, "allow-learners", false, learnersUsage)
 	f.elsewhere.flags(cmd)
@@ -210,10 +214,19 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		}
 		return c.runBuilt(cmd.Context(), paths, l.Policy())
 	}
+	if err := f.allot(cmd.Context()); err != nil {
+		return err
+	}
+	if f.requeued() {
+		return c.goOnJob(cmd.Context(), f)
+	}
+	if l.Policy() == auto && f.on != "" && f.allocation == nil {
+		return fmt.Errorf("--policy auto: it measures this machine, and the run is on others: weft plan shows a choice, or call weft train --policy auto --on %s in a job script", f.on)
+	}
 	if l.Policy() == auto && malformed == nil {
 		var choice *cost.Choice
 		var err error
-		if l, choice, err = c.choose(cmd.Context(), l, f.auto, f.processes); err == nil {
+		if l, choice, err = c.choose(cmd.Context(), l, f.auto, f.among()); err == nil {
 			err = c.say(choice, f.json || f.dry)
 		}
 		if err != nil {
@@ -225,7 +238,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
 		return err
 	}
-	if f.dry {
+	if f.dry && f.on == "" {
 		text, err := r.YAML()
 		if err == nil {
 			_, err = c.out.Write(text)
@@ -234,6 +247,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	if err := c.verifyOnce(cmd.Context(), r, f, l.Value("algorithm")); err != nil {
 		return err
+	}
+	if f.on != "" {
+		return c.trainOn(cmd, args, r, f, l.Sets("workers"))
 	}
 	if f.elsewhere.asked() {
 		return c.trainElsewhere(cmd.Context(), r, f, l.Sets("workers"))

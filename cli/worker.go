@@ -39,6 +39,7 @@ type workerFlags struct {
 	patience       time.Duration
 	connect, drain time.Duration
 	withParent     bool
+	apart          bool // on another machine than its parent
 }
 
 func (c *command) worker() *cobra.Command {
@@ -59,7 +60,11 @@ func (c *command) worker() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.works()
 			if f.withParent { // which takes it down with the run
-				ctx, stop := withParent(cmd.Context(), true)
+				ctx := cmd.Context()
+				if f.apart { // the engine signals all processes of a job, and the parent decides what to do
+					ctx = context.WithoutCancel(ctx)
+				}
+				ctx, stop := withParent(ctx, true)
 				defer stop()
 				return c.runWorker(ctx, f, nil)
 			}
@@ -82,10 +87,15 @@ func (c *command) worker() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` limit for the run to reach a consistent point when the worker leaves; after it the worker leaves anyway")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "exit when standard input is closed")
 	_ = flags.MarkHidden(children.ParentFlag)
+	flags.BoolVar(&f.apart, apartFlag, false, "check that the store is the one of the other workers, and leave signals to the parent, which is on another machine")
+	_ = flags.MarkHidden(apartFlag)
 	flags.DurationVar(&f.connect, connectFlag, 0, "`time` without an answer after which another worker counts as unreachable; 0 is a minute")
 	_ = flags.MarkHidden(connectFlag)
 	return cmd
 }
+
+// apartFlag is given to workers that an engine starts on other machines than their parent's.
+const apartFlag = "apart"
 
 // connectFlag is for tests, which have no minute.
 const connectFlag = "connect"
@@ -136,7 +146,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		return err
 	}
 	o.Runner, o.Data = m.Runner, m.Data
-	if !f.withParent { // else all have what their parent has
+	if !f.withParent || f.apart { // else all have what their parent has
 		if o.Shared, err = shared(f.store); err != nil {
 			return errors.Join(err, m.Close())
 		}

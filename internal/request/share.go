@@ -19,16 +19,16 @@ func (r *Request) ShareAmong(workers int, asked bool) error {
 
 // ShareAmongProcesses does what ShareAmong does, for processes of this machine, of which there are
 // as many as were asked for: a run that wants more would wait for them in vain, and one that cannot
-// use them leaves them idle.
-func (r *Request) ShareAmongProcesses(processes int, workers bool) error {
+// use them leaves them idle. Flag is the one that says how many.
+func (r *Request) ShareAmongProcesses(flag string, processes int, workers bool) error {
 	if err := r.ShareAmong(processes, workers); err != nil {
 		return err
 	}
 	switch {
 	case processes > 1 && (r.Found.Policy.AsIs || r.Found.Policy.Lowered):
-		return fmt.Errorf("--processes: policy %s is one process: take --processes 1, or name the policy that is to share the work out (weft list policies shows them)", r.Policy)
+		return fmt.Errorf("%s: policy %s is one process: take %[1]s 1, or name the policy that is to share the work out (weft list policies shows them)", flag, r.Policy)
 	case r.Workers > processes:
-		return fmt.Errorf("--workers: %d are more than the %d processes of --processes: take --processes %d", r.Workers, processes, r.Workers)
+		return fmt.Errorf("--workers: %d are more than the %d processes of %s: take %[3]s %[1]d", r.Workers, processes, flag)
 	}
 	return nil
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/launch/slurm/slurmtest"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// saved waits until a run of a folder has a checkpoint beyond a step.
+func saved(t *testing.T, s slurmtest.Cluster, out string, step int64) {
+	t.Helper()
+	s.Await(t, "a checkpoint", func() bool {
+		c, err := part.ReadCommitted(out)
+		return err == nil && c.Step() > step
+	})
+}
+
+// small returns a small run of an algorithm, with so many steps.
+func small(algorithm, steps string, more ...string) []string {
+	args := []string{"train", algorithm, "--env", "CartPole-v1", "--steps", steps, "--checkpoint-steps", "2048", "--eval-episodes", "4", "--json", "--set", "envs=4", "--set", "hidden=16"}
+	if algorithm == "ppo" {
+		args = append(args, "--set", "horizon=16", "--set", "epochs=1", "--set", "minibatches=2")
+	}
+	return append(args, more...)
+}
+
+// onSlurm adds what has a run trained by three nodes.
+func onSlurm(out string, args []string) []string {
+	return append(args, "--policy", "single-learner-coarse", "--on", "slurm", "--nodes", "3", "--out", out)
+}
+
+// Runs on Slurm end in the bits of the plain loop, whatever happens to their nodes and jobs.
+func TestSlurm(t *testing.T) {
+	s := slurmtest.Start(t)
+	dir := t.TempDir()
+	plain := map[string]event{}
+	for name, steps := range map[string]string{"ppo": "98304", "dqn": "6144"} {
+		line, _ := do(t, dir, 0, small(name, steps, "--out", "plain-"+name)...)
+		plain[name] = parse(t, line)
+	}
+	steps := fmt.Sprint(plain["ppo"].Steps)
+	at := func(out string) string { return filepath.Join(dir, out) }
+	end := func(t *testing.T, p *process, want event) {
+		t.Helper()
+		line, code := p.end()
+		if code != 0 {
+			jobs, _ := exec.Command("bash", "-c", "tail -n 20 "+dir+"/slurm-*.out").CombinedOutput()
+			t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), jobs)
+		}
+		sameBits(t, parse(t, line), want)
+	}
+	t.Run("ppo and dqn", func(t *testing.T) {
+		for name, want := range plain {
+			end(t, start(t, dir, onSlurm("whole-"+name, small(name, fmt.Sprint(want.Steps)))...), want)
+			noSecrets(t, at("whole-"+name))
+		}
+	})
+	t.Run("a node is lost", func(t *testing.T) {
+		p := start(t, dir, onSlurm("node", small("ppo", steps))...)
+		saved(t, s, at("node"), 4096)
+		s.Kill("n2")
+		if !p.until("epoch 2 begins", 1) {
+			t.Fatalf("it did not go on without the node: %s", p.stderr.String())
+		}
+		s.Revive("n2") // or Slurm would have the job wait for it
+		end(t, p, plain["ppo"])
+	})
+	t.Run("the coordinator's node is lost", func(t *testing.T) {
+		p := start(t, dir, onSlurm("first", small("ppo", steps))...)
+		saved(t, s, at("first"), 4096)
+		s.Kill("n1")
+		s.Requeued(t, "first")
+		s.Revive("n1")
+		s.Again(t, "first")
+		end(t, p, plain["ppo"])
+		noSecrets(t, at("first"))
+	})
+	t.Run("the time limit comes", func(t *testing.T) {
+		p := start(t, dir, onSlurm("limit", small("ppo", steps))...)
+		for _, news := range []string{"epoch 1 begins", "epoch 2 begins"} {
+			if !p.until(news, 1) {
+				t.Fatalf("it ended early: %s", p.stderr.String())
+			}
+			s.Ask("scancel", "--signal=USR1", "--batch", "--name=limit")
+			s.Again(t, "limit")
+		}
+		end(t, p, plain["ppo"])
+		do(t, dir, 0, "eval", "limit", "--episodes", "2")
+	})
+	t.Run("stopped, resumed elsewhere", func(t *testing.T) {
+		do(t, dir, 0, onSlurm("stop", small("ppo", steps, "--detach"))...)
+		saved(t, s, at("stop"), 4096)
+		if line, _ := do(t, dir, 0, "status", "stop", "--json"); !strings.Contains(line, `"state":"RUNNING`) {
+			t.Errorf("its status is %s", line)
+		}
+		if _, said := do(t, dir, 2, "resume", "stop", "--on", "slurm", "--nodes", "2"); !strings.Contains(said, "still has the run") {
+			t.Error(said)
+		}
+		do(t, dir, 0, "stop", "stop")
+		noSecrets(t, at("stop"))
+		if line, _ := do(t, dir, 0, "logs", "stop"); !strings.Contains(line, "is good") {
+			t.Errorf("its log ends with %s", line)
+		}
+		end(t, start(t, dir, "resume", "stop", "--on", "slurm", "--nodes", "2", "--json"), plain["ppo"])
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		p := start(t, dir, onSlurm("cancel", small("ppo", steps))...)
+		saved(t, s, at("cancel"), 4096)
+		s.Ask("scancel", "--name=cancel")
+		if line, code := p.end(); code != 130 {
+			t.Fatalf("exit code %d: %s\n%s", code, line, p.stderr.String())
+		}
+		noSecrets(t, at("cancel"))
+		line, _ := do(t, dir, 0, "resume", "cancel", "--json")
+		sameBits(t, parse(t, line), plain["ppo"])
+	})
+	t.Run("by hand", func(t *testing.T) {
+		p := start(t, dir, onSlurm("hand", small("ppo", steps, "--dry-run"))...)
+		var script strings.Builder
+		for p.lines.Scan() {
+			fmt.Fprintln(&script, p.lines.Text())
+		}
+		p.end()
+		cmd := exec.Command("sbatch", "--wait")
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(script.String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		line, _ := do(t, dir, 0, "resume", "hand", "--json") // which says that it is over
+		sameBits(t, parse(t, line), plain["ppo"])
+	})
+}
+
+// noSecrets sees that a job has left no certificates.
+func noSecrets(t *testing.T, out string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(out, "job", "certs")); err == nil {
+		t.Errorf("%s has certificates of a job that is over", out)
+	}
+}
+
+// What Slurm refuses is said in a sentence, and leaves nothing behind.
+func TestSlurmRefuses(t *testing.T) {
+	slurmtest.Start(t)
+	for _, c := range []struct {
+		more []string
+		want string
+		code int
+	}{
+		{[]string{"--nodes", "9"}, "sinfo shows nodes and partitions", 1},
+		{[]string{"--nodes", "2", "--slurm", "partition=none"}, "invalid partition", 1},
+		{[]string{"--nodes", "2", "--slurm", "cpus-per-task=64"}, "Requested node configuration is not available", 1},
+		{[]string{"--nodes", "2", "--slurm", "gres=gpu:8"}, "sbatch of Slurm says", 1},
+		{[]string{"--nodes", "2", "--slurm", "time=1"}, "too short to save the run", 2},
+	} {
+		dir := t.TempDir()
+		_, said := do(t, dir, c.code, append(small("ppo", "4096", "--policy", "single-learner-coarse", "--on", "slurm"), c.more...)...)
+		if !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%q: %s", c.more, said)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%q: %v is left", c.more, left)
+		}
+	}
+}
