@@ -14,6 +14,7 @@ import (
 	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // jobFolder is the folder, within a run's own, of what concerns the job that trains the run.
@@ -135,7 +136,12 @@ func (h *herald) over(why error) error {
 	if why != nil && !errors.As(why, new(exitStatus)) {
 		p.Error = why.Error()
 	}
-	return keep(h.dir, progressFile, p)
+	err := keep(h.dir, progressFile, p)
+	if err != nil { // numbers that JSON has no words for
+		p.Run.Progress = part.Progress{}
+		err = keep(h.dir, progressFile, p)
+	}
+	return err
 }
 
 // looking is the time between two questions to an engine about a job.

@@ -50,8 +50,7 @@ func TestSlurm(t *testing.T) {
 		t.Helper()
 		line, code := p.end()
 		if code != 0 {
-			jobs, _ := exec.Command("bash", "-c", "tail -n 20 "+dir+"/slurm-*.out").CombinedOutput()
-			t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), jobs)
+			t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), outputs(dir))
 		}
 		sameBits(t, parse(t, line), want)
 	}
@@ -84,8 +83,8 @@ func TestSlurm(t *testing.T) {
 	t.Run("the time limit comes", func(t *testing.T) {
 		p := start(t, dir, onSlurm("limit", small("ppo", steps))...)
 		for _, news := range []string{"epoch 1 begins", "epoch 2 begins"} {
-			if !p.until(news, 1) {
-				t.Fatalf("it ended early: %s", p.stderr.String())
+			if !p.until(news, 1) || !p.until(`"iteration"`, 2) {
+				t.Fatalf("it ended early: %s\n%s", p.stderr.String(), outputs(dir))
 			}
 			s.Ask("scancel", "--signal=USR1", "--batch", "--name=limit")
 			s.Again(t, "limit")
@@ -135,6 +134,12 @@ func TestSlurm(t *testing.T) {
 		line, _ := do(t, dir, 0, "resume", "hand", "--json") // which says that it is over
 		sameBits(t, parse(t, line), plain["ppo"])
 	})
+}
+
+// outputs returns the ends of what jobs have printed.
+func outputs(dir string) string {
+	out, _ := exec.Command("bash", "-c", "tail -n 20 "+dir+"/slurm-*.out").CombinedOutput() // for a person
+	return string(out)
 }
 
 // noSecrets sees that a job has left no certificates.
