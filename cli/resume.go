@@ -35,7 +35,7 @@ func (c *command) resume() *cobra.Command {
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()
-			if err := f.elsewhere.check(cmd, 0); err != nil {
+			if err := errors.Join(f.elsewhere.check(cmd, 0), f.checkTrackers(0)); err != nil {
 				return err
 			}
 			if f.on != "" {
@@ -52,6 +52,7 @@ func (c *command) resume() *cobra.Command {
 	f.elsewhere.flags(cmd)
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "with --on, print the job that would be submitted, and start nothing")
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
+	cmd.Flags().StringSliceVar(&f.trackers, "log", nil, trackUsage)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	cmd.Flags().BoolVar(&f.Lost, "lost-record", false, "resume although lines of the run's record (metrics.jsonl) are lost")
 	return cmd
@@ -90,7 +91,12 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	defer release()
-	return toBegin(c.goOn(ctx, before, r, dir, f.Again, c.watcher(r, dir, f.json)), dir)
+	w, untrack, err := c.track(ctx, c.watcher(r, dir, f.json), r, dir, f.trackers)
+	if err != nil {
+		return err
+	}
+	defer untrack()
+	return toBegin(c.goOn(ctx, before, r, dir, f.Again, w), dir)
 }
 
 // toBegin adds to the error of a run without a good checkpoint how to begin it again.

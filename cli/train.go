@@ -27,6 +27,7 @@ type trainFlags struct {
 	deploy        string
 	out           string
 	json          bool
+	trackers      []string
 	seeds         string
 	skip          bool               // verification
 	dry           bool               // show the configuration, and start nothing
@@ -87,6 +88,7 @@ func (c *command) train() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
+	flags.StringSliceVar(&f.trackers, "log", nil, trackUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing; with --on, print the job that would be submitted")
 	flags.BoolVar(&f.skip, "no-verify", false, "do not check first that the policy computes the same as the plain loop of an author's package")
@@ -235,7 +237,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()
-	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds), f.checkTrackers(seeds)); err != nil {
 		return err
 	}
 	if f.dry && f.on == "" {
@@ -266,7 +268,11 @@ func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlag
 	if out == "" {
 		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
-	w := c.watcher(r, out, f.json)
+	w, untrack, err := c.track(ctx, c.watcher(r, out, f.json), r, out, f.trackers)
+	if err != nil {
+		return err
+	}
+	defer untrack()
 	s, release, err := request.Prepare(ctx, r, out, w)
 	if err != nil {
 		return err

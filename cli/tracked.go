@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
+	"github.com/weft-rl/weft/internal/run/runner"
+	"github.com/weft-rl/weft/internal/tracker"
+)
+
+// trackUsage is the help of --log.
+const trackUsage = "experiment `trackers` that get the run's metrics, through their own Python package: wandb, mlflow"
+
+// checkTrackers reports what is wrong with --log.
+func (f *trainFlags) checkTrackers(seeds int) error {
+	var errs []error
+	for _, name := range f.trackers {
+		if !slices.Contains(tracker.Names, name) {
+			errs = append(errs, fmt.Errorf("--log: %w", request.Unknown("tracker", name, tracker.Names, "weft train --help")))
+		}
+	}
+	if len(f.trackers) > 0 && (seeds > 0 || f.elsewhere.asked()) {
+		errs = append(errs, errors.New("--log: it is for a run in this process: leave out --seeds, --processes and --cluster"))
+	}
+	return errors.Join(errs...)
+}
+
+// tracked is a watcher that passes metrics on to trackers.
+type tracked struct {
+	watcher
+	to []*lines
+}
+
+func (t tracked) Iteration(r runner.Report) {
+	t.watcher.Iteration(r)
+	for _, l := range t.to {
+		l.Iteration(r)
+	}
+}
+
+func (t tracked) Evaluated(e runner.Evaluation) {
+	t.watcher.Evaluated(e)
+	for _, l := range t.to {
+		l.Evaluated(e)
+	}
+}
+
+// track starts trackers for a run, and returns a watcher that tells them, and what waits for them.
+func (c *command) track(ctx context.Context, w watcher, r *request.Request, dir string, names []string) (watcher, func(), error) {
+	if len(names) == 0 {
+		return w, func() {}, nil
+	}
+	header, err := trackHeader(r, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := tracked{watcher: w}
+	var all []*tracker.Tracker
+	end := func() {
+		for _, t := range all {
+			if err := t.Close(); err != nil {
+				fmt.Fprintf(c.err, "weft: --log: %v (the run itself is well: its record is in %s)\n", err, dir)
+			}
+		}
+	}
+	for _, name := range names {
+		t, err := tracker.Start(ctx, name, r.Python, header)
+		if err != nil {
+			end()
+			return nil, nil, fmt.Errorf("--log: %w", err)
+		}
+		all = append(all, t)
+		out.to = append(out.to, &lines{out: json.NewEncoder(t), err: c.err, r: r, dir: dir})
+	}
+	return out, end, nil
+}
+
+// trackHeader returns what trackers are told of a run: its name, an id that stays the same when it
+// is resumed, its folder and its settings.
+func trackHeader(r *request.Request, dir string) ([]byte, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	for prefix, of := range map[string]any{"": &r.Settings, "set.": r.Found.Config} {
+		all, err := config.Map(of)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range all {
+			settings[prefix+a.Key] = a.Value
+		}
+	}
+	return json.Marshal(map[string]any{
+		"name": filepath.Base(full), "id": fmt.Sprintf("%.12x", sha256.Sum256([]byte(full))), "dir": full, "settings": settings,
+	})
+}
