@@ -136,6 +136,29 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
+// An author's package is compiled where the run is submitted, and the nodes run that program.
+func TestSlurmOwn(t *testing.T) {
+	slurmtest.Start(t)
+	dir := own(t)
+	args := func(more ...string) []string {
+		return append([]string{
+			"train", "ppo", "--env", "./env?numbers=4", "--steps", "6400", "--eval-episodes", "4", "--json",
+			"--set", "envs=2", "--set", "horizon=8", "--set", "hidden=8", "--set", "epochs=1", "--set", "minibatches=1",
+		}, more...)
+	}
+	line, _ := do(t, dir, 0, args("--out", "whole")...)
+	want := parse(t, line)
+	p := start(t, dir, onSlurm("mine", args("--workers", "2"))...)
+	line, code := p.end()
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), outputs(dir))
+	}
+	sameBits(t, parse(t, line), want)
+	if left, _ := filepath.Glob(filepath.Join(dir, ".programs", "weft-*")); len(left) != 1 {
+		t.Errorf("programs %q", left)
+	}
+}
+
 // outputs returns the ends of what jobs have printed.
 func outputs(dir string) string {
 	out, _ := exec.Command("bash", "-c", "tail -n 20 "+dir+"/slurm-*.out").CombinedOutput() // for a person
