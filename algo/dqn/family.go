@@ -63,11 +63,11 @@ func acrobot(c *QRDQNConfig) {
 
 // Rainbow is DQN with everything that is known to help it (Hessel et al., 2018).
 var Rainbow = algo.Define("rainbow", "DQN with all that is known to help it", []algo.Preset{
-	algo.For("CartPole-v1", 50_000, "an update every two steps, little noise, a step size that ends at 0", func(c *RainbowConfig) {
+	algo.For("CartPole-v1", 50_000, "an update a step, random actions at first, then little noise, a step size that ends at 0", func(c *RainbowConfig) {
 		control(c)
-		c.VMin = 0
+		c.TrainEvery, c.VMin, c.EpsilonStart, c.Exploration = 4, 0, 1, .1
 	}),
-	algo.ForKind(env.Control, 200_000, "the recipe for CartPole, for rewards of either sign", control),
+	algo.ForKind(env.Control, 200_000, "an update every two steps, little noise, a step size that ends at 0, for rewards of either sign", control),
 }, func(s *rl.Scope, make algo.MakeEnv, c *RainbowConfig) (rl.Trainer, error) {
 	return build(s, make, &c.Config)
 })

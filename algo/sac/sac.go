@@ -167,9 +167,9 @@ type Config struct {
 // Algorithm is SAC for whoever runs it.
 var Algorithm = algo.Define("sac", "soft actor-critic with a learnt temperature", []algo.Preset{
 	algo.For("Pendulum-v1", 20_000, "RL Zoo's recipe", func(c *Config) { c.LearningStarts, c.Buffer = 100, 20_000 }),
-	algo.For("CartPole-v1", 50_000, "a small fixed temperature, rows of three steps", func(c *Config) {
-		c.Envs, c.TrainEvery, c.Updates, c.LearningStarts, c.Buffer = 4, 4, 4, 1000, 50_000
-		c.Auto, c.Alpha, c.NStep, c.Hidden = false, .05, 3, []int{128, 128}
+	algo.For("CartPole-v1", 50_000, "an update a step, a temperature learnt for half a nat of entropy", func(c *Config) {
+		c.Envs, c.Updates, c.LearningStarts, c.Buffer = 4, 4, 1000, 50_000
+		c.LearningRate, c.Entropy, c.Hidden = 3e-4, .5, []int{128, 128}
 	}),
 	algo.ForKind(env.Continuous, 1_000_000, "Tianshou's recipe for MuJoCo", func(*Config) {}),
 	algo.ForKind(env.Control, 100_000, "a small fixed temperature", func(c *Config) {

@@ -164,7 +164,9 @@ type DDPGConfig struct {
 // Algorithm is TD3 for whoever runs it.
 var Algorithm = algo.Define("td3", "twin delayed deep deterministic policy gradient", []algo.Preset{
 	algo.For("Pendulum-v1", 20_000, "RL Zoo's recipe", pendulum),
-	algo.ForKind(env.Continuous, 1_000_000, "its authors' recipe for MuJoCo", func(*Config) {}),
+	algo.ForKind(env.Continuous, 1_000_000, "its authors' recipe for MuJoCo, with a step size of 1e-3", func(c *Config) {
+		c.LearningRate = 1e-3
+	}),
 	algo.For("IdentityContinuous-v0", 10_000, "solved in seconds", identity),
 }, build)
 
