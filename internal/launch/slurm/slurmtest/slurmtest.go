@@ -1,5 +1,6 @@
 // Package slurmtest starts a real Slurm of three nodes on this machine, for tests. It needs root
-// and Debian's packages slurm-wlm and munge; without them tests are skipped.
+// and Debian's packages slurm-wlm and munge, and the variable WEFT_SLURM, since nobody expects a
+// plain go test to start daemons; without them tests are skipped.
 package slurmtest
 
 import (
@@ -24,6 +25,9 @@ type Cluster struct {
 // Start starts a Slurm, which ends with the test. Commands of the test's process find it.
 func Start(t *testing.T) Cluster {
 	t.Helper()
+	if os.Getenv("WEFT_SLURM") == "" {
+		t.Skip("WEFT_SLURM=1 starts a Slurm to test with")
+	}
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	for _, name := range []string{"sbatch", "slurmctld", "slurmd", "munged"} {
 		if _, err := exec.LookPath(name); err != nil || os.Getuid() != 0 {
