@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/td3","train":"(*Trainer).Train",
-"starts":["td3.go:33","td3.go:46","td3.go:87","td3.go:60","td3.go:104","td3.go:112","td3.go:119","td3.go:126","td3.go:191","td3.go:227"],
+"starts":["td3.go:33","td3.go:46","td3.go:87","td3.go:60","td3.go:104","td3.go:112","td3.go:119","td3.go:126","td3.go:193","td3.go:229"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
