@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 )
 
-// shells are those that have completion, with what writes their scripts.
+// shells writes the scripts of shells that complete commands.
 var shells = map[string]func(root *cobra.Command, w io.Writer) error{
 	"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 	"zsh":        (*cobra.Command).GenZshCompletion,

@@ -93,7 +93,7 @@ func recall(out, name string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// account is what the leading command of a job tells of its run.
+// account is the leading command's report of a job's run.
 type account struct {
 	Restarts int      `json:"restarts"` // of the job
 	Over     bool     `json:"over"`     // the job does not go on with the run

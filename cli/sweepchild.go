@@ -70,7 +70,7 @@ func trainChild(ctx context.Context, r *request.Request, dir string, until int64
 // trialFile is the run file of a trial that a process is started with.
 const trialFile = "trial.yaml"
 
-// childEvent is what is read of an event of weft train --json.
+// childEvent has the fields of an event of weft train --json that a sweep reads.
 type childEvent struct {
 	Event string `json:"event"`
 	Steps int64  `json:"steps"`

@@ -21,7 +21,7 @@ type JointActorCritic struct {
 	Temperature float64 // temperature of Gumbel-softmax
 }
 
-// KindView is what one kind of agents see and do.
+// KindView describes what one kind of agents see and do.
 type KindView struct {
 	Obs, Action rl.Space
 	Agents      int // 0 and 1 are one, without an axis of agents

@@ -20,7 +20,7 @@ type Leaf struct {
 type Next struct {
 	Leaf
 	Reward *Node // [rows] rewards for the player who took the action
-	// Discount is what a value at the leaf is worth to the player who took the action, [rows]:
+	// Discount weighs a value at the leaf for the player who took the action, [rows]:
 	// negative where another player moves there, 0 where the episode is over.
 	Discount *Node
 }

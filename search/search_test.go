@@ -78,7 +78,7 @@ func (w *world) step(c *rl.Ctx, state rl.Tree, action *Node) search.Next {
 	return search.Next{Leaf: w.look(c.Graph(), next), Reward: at(w.reward), Discount: at(w.discount)}
 }
 
-// found is what a search finds for rows.
+// found holds a search's results, by row.
 type found struct{ Visits, Policy, Value, Best, Drawn rl.Tensor }
 
 // searcher is a search in a world as a graph function of the states at the roots.

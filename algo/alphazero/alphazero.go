@@ -65,7 +65,7 @@ func (t *Trainer) Learn(run *rl.Run) {
 }
 
 type (
-	// In is what is seen of games, and how many moves were made in them.
+	// In holds observations of games, and how many moves were made in them.
 	In struct {
 		Obs rl.Obs
 		Ply rl.Tensor

@@ -29,7 +29,7 @@ type Trainer struct {
 	Roles  []*Role
 }
 
-// Role is what the agents of one kind have in common.
+// Role is the components that the agents of one kind share.
 type Role struct {
 	Actor   *Actor
 	Learner *Learner

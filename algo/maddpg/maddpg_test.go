@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-rl/weft/algo/maddpg"
 	"github.com/weft-rl/weft/app"
-	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/internal/algotest"
@@ -48,19 +47,7 @@ func TestSpread(t *testing.T) {
 // TestRoles: kinds share a role or have their own, and the members of a team are as many.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		env  env.Entry
-		set  string
-		want int
-	}{
-		{debug.Agents, "separate=false", 1}, {debug.Agents, "separate=true", 3},
-		{debug.Kinds, "separate=false", 2}, {debug.Kinds, "separate=true", 4},
-	} {
-		x := algotest.Trained(t, maddpg.Algorithm, c.env, c.env.Options(), 0, c.set).(*maddpg.Trainer)
-		if len(x.Roles) != c.want || len(rl.TeamOf(x.Agent())) != c.want {
-			t.Errorf("%s, %s: %d roles, want %d", c.env.ID, c.set, len(x.Roles), c.want)
-		}
-	}
+	algotest.Roles(t, maddpg.Algorithm, func(x rl.Trainer) int { return len(x.(*maddpg.Trainer).Roles) })
 }
 
 func TestConfig(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/app"
-	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/internal/algotest"
@@ -112,19 +111,7 @@ func TestDeath(t *testing.T) {
 // as many.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		env  env.Entry
-		set  string
-		want int
-	}{
-		{debug.Agents, "separate=false", 1}, {debug.Agents, "separate=true", 3},
-		{debug.Kinds, "separate=false", 2}, {debug.Kinds, "separate=true", 4},
-	} {
-		x := algotest.Trained(t, mappo.Algorithm, c.env, c.env.Options(), 0, c.set).(*mappo.Trainer)
-		if len(x.Roles) != c.want || len(rl.TeamOf(x.Agent())) != c.want {
-			t.Errorf("%s, %s: %d roles, want %d", c.env.ID, c.set, len(x.Roles), c.want)
-		}
-	}
+	algotest.Roles(t, mappo.Algorithm, func(x rl.Trainer) int { return len(x.(*mappo.Trainer).Roles) })
 }
 
 // TestUnits: a critic that learns standardised returns gives numbers near 0,

@@ -20,7 +20,7 @@ func (t *Tally) add(result float32, weight float64) {
 	}
 }
 
-// Verdict is what a player does in one seat of a game.
+// Verdict tells how a player does in one seat of a game.
 type Verdict struct {
 	Lines  Tally // lines of play that the other seat can choose, each counted once
 	Random Tally // exact probabilities of the ends against moves drawn uniformly

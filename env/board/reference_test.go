@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/env/game"
 )
 
-// verdict is what a reference says of a game after its moves.
+// verdict is a reference's judgement of a game after its moves.
 type verdict struct {
 	seat   int
 	over   bool

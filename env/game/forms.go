@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// form is what the environments of a game have in common.
+// form is the part that the environments of a game share.
 type form struct {
 	id string
 	Game

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/env"
 )
 
-// interpreter is what was found of Python.
+// interpreter describes the Python that was found.
 type interpreter struct {
 	Path     string            `json:"path"`
 	Version  string            `json:"version"`

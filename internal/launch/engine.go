@@ -71,7 +71,7 @@ const (
 	Over
 )
 
-// Allocation is what a job was given.
+// Allocation describes the machines that an engine gave a job.
 type Allocation struct {
 	Job      string   // the engine's name of the job
 	Host     string   // address of this machine at which the workers reach it

@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// release is what to make.
+// release says which files to make, and of which version.
 type release struct {
 	out       string
 	version   string

@@ -13,7 +13,7 @@ import (
 //go:embed all:python
 var module embed.FS
 
-// tags are what pip calls the platforms. The program is static, so that any Linux runs it.
+// tags has pip's names of the platforms. The program is static, so that any Linux runs it.
 var tags = map[string]string{
 	"linux/amd64": "manylinux2014_x86_64.musllinux_1_1_x86_64", "linux/arm64": "manylinux2014_aarch64.musllinux_1_1_aarch64",
 	"darwin/amd64": "macosx_12_0_x86_64", "darwin/arm64": "macosx_12_0_arm64", "windows/amd64": "win_amd64",

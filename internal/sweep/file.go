@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 )
 
-// Settings are those of a sweep's file beside the run's and the space.
+// Settings of a sweep's file stand beside those of the run and the space.
 type Settings struct {
 	Search string `default:"tpe" oneof:"grid random tpe" doc:"how trials are proposed: all combinations, at random, or by what earlier trials have shown"`
 	Trials int    `default:"0" unit:"trials" range:"[0,)" doc:"trials in all; 0 is 20, or all combinations of a grid"`

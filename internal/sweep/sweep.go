@@ -185,7 +185,7 @@ func (s *Study) next() (t *Trial, until int64) {
 	return nil, 0
 }
 
-// result is what became of a trial that was trained.
+// result tells how a trial's training ended.
 type result struct {
 	t     *Trial
 	until int64

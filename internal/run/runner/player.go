@@ -74,7 +74,7 @@ func (p *Player) Act(seen []Seen, greedy bool) (actions []map[string][]float64, 
 	return actions, err
 }
 
-// Thought is what an agent can say of its action. Fields that it cannot fill are nil.
+// Thought is an agent's reason for an action. Fields that it cannot fill are nil.
 type Thought struct{ Policy, Value []float64 }
 
 // Envs returns the environments that the agent was made with.
