@@ -28,6 +28,9 @@ func (Engine) Check(ctx context.Context) (string, error) {
 		}
 	}
 	version, err := call(ctx, "", "scontrol", "--version")
+	if err != nil && strings.Contains(err.Error(), "configuration source") {
+		return "", errors.New("there is no configuration of Slurm here: name its slurm.conf with SLURM_CONF, or submit from a machine of its cluster")
+	}
 	if err != nil {
 		return "", err
 	}

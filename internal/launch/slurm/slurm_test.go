@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -120,5 +121,20 @@ func TestAbsent(t *testing.T) {
 	_, err := Engine{}.Submit(t.Context(), launch.Job{Name: "x", Program: "weft", Dir: "/", Nodes: 1})
 	if err == nil || err.Error() != "there is no Slurm here: sbatch is not in PATH; run this on a login node of the cluster" {
 		t.Error(err)
+	}
+}
+
+// TestNotConfigured: a Slurm without a configuration is told in a sentence, and not in its own words.
+func TestNotConfigured(t *testing.T) {
+	dir := t.TempDir()
+	text := "#!/bin/sh\necho 'scontrol: error: Could not establish a configuration source' >&2\nexit 1\n"
+	for _, name := range []string{"scontrol", "sbatch", "srun", "squeue", "scancel"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	if _, err := (Engine{}).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "name its slurm.conf with SLURM_CONF") {
+		t.Errorf("%v", err)
 	}
 }
