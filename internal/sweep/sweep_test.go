@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // bowl returns a function of two settings whose least value, 0, is at x = 0.3 and y = 0.01.
@@ -82,45 +84,29 @@ func TestOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := text(t, explore(t, p, 1, learn))
 			for workers := 2; workers < 9; workers++ {
-				hold := newShuffler(workers, uint64(workers))
-				got := text(t, explore(t, p, workers, hold.train))
-				if got != want {
-					t.Fatalf("with %d workers\n%s\nwant\n%s", workers, got, want)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					got := text(t, explore(t, p, workers, shuffled(uint64(workers))))
+					if got != want {
+						t.Fatalf("with %d workers\n%s\nwant\n%s", workers, got, want)
+					}
+				})
 			}
 		})
 	}
 }
 
-// shuffler ends the trials that are trained side by side in a random order.
-type shuffler struct {
-	mu      sync.Mutex
-	rng     *rand.Rand
-	waiting []chan struct{}
-	limit   int
-}
-
-func newShuffler(limit int, seed uint64) *shuffler {
-	return &shuffler{rng: rand.New(rand.NewPCG(seed, 0)), limit: limit}
-}
-
-func (s *shuffler) train(ctx context.Context, t *Trial, until int64) (Outcome, error) {
-	s.mu.Lock()
-	mine := make(chan struct{})
-	s.waiting = append(s.waiting, mine)
-	if s.rng.IntN(3) == 0 || len(s.waiting) == s.limit { // let all go, the last ones first
-		s.rng.Shuffle(len(s.waiting), func(i, j int) { s.waiting[i], s.waiting[j] = s.waiting[j], s.waiting[i] })
-		for _, c := range s.waiting {
-			close(c)
-		}
-		s.waiting = nil
+// shuffled trains every trial for a random time of the bubble's clock, so that those that are
+// trained side by side end in any order.
+func shuffled(seed uint64) func(context.Context, *Trial, int64) (Outcome, error) {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 0))
+	return func(ctx context.Context, t *Trial, until int64) (Outcome, error) {
+		mu.Lock()
+		took := time.Duration(rng.IntN(1000)) * time.Second
+		mu.Unlock()
+		time.Sleep(took)
+		return learn(ctx, t, until)
 	}
-	s.mu.Unlock()
-	select {
-	case <-mine:
-	default: // as long as it takes others to overtake it
-	}
-	return learn(ctx, t, until)
 }
 
 var errKilled = errors.New("killed")
