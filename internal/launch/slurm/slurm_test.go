@@ -124,7 +124,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestNotConfigured: a Slurm without a configuration is told in a sentence, and not in its own words.
+// TestNotConfigured: where Slurm has no configuration, one sentence says so, and not its own words.
 func TestNotConfigured(t *testing.T) {
 	dir := t.TempDir()
 	text := "#!/bin/sh\necho 'scontrol: error: Could not establish a configuration source' >&2\nexit 1\n"
