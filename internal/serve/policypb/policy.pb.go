@@ -113,7 +113,7 @@ func (x *Flags) GetValues() []bool {
 	return nil
 }
 
-// View is what agents of one kind see. Maps are by part of a space; the part of a space that is no
+// View has what agents of one kind see. Maps are by part of a space; the part of a space that is no
 // Dict is called "".
 type View struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -267,7 +267,7 @@ func (x *ActRequest) GetKinds() map[string]*View {
 	return nil
 }
 
-// Did is what agents of one kind do. Maps are by part of a space.
+// Did has what agents of one kind do. Maps are by part of a space.
 type Did struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Action map[string]*Numbers    `protobuf:"bytes,1,rep,name=action,proto3" json:"action,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
