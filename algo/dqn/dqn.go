@@ -213,9 +213,10 @@ func (c *Config) Validate() error {
 
 // Algorithm is DQN for whoever runs it.
 var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritised, noisy, distributional", []algo.Preset{
-	algo.For("CartPole-v1", 500_000, "Double DQN that stays where it gets: a long memory, a step size that ends at 0", func(c *Config) {
-		c.Double, c.Envs, c.TrainEvery, c.Updates, c.Buffer, c.LearningStarts = true, 8, 8, 8, 100_000, 2000
-		c.LearningRate, c.Anneal, c.TargetEvery, c.Exploration = 1e-3, "linear", 1024, .2
+	algo.For("CartPole-v1", 500_000, "Double DQN that stays where it gets: a memory of all steps, rows of three, a target that follows slowly", func(c *Config) {
+		c.Double, c.Envs, c.TrainEvery, c.Updates, c.Buffer, c.LearningStarts = true, 8, 8, 16, 500_000, 2000
+		c.LearningRate, c.Anneal, c.Exploration = 1e-3, "cosine", .2
+		c.NStep, c.TargetEvery, c.Tau = 3, 64, .05
 	}),
 	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}).Named("cleanrl"),
 	algo.ForKind(env.Control, 500_000, "CleanRL's recipe for classic control", func(*Config) {}),

@@ -112,7 +112,7 @@ func TestNoise(t *testing.T) {
 // TestCartPole: some tens of thousands of steps are far above chance, which is 22.
 func TestCartPole(t *testing.T) {
 	t.Parallel()
-	got := algotest.Greedy(t, app.Job{Algorithm: dqn.Algorithm, Env: classic.CartPole, Steps: 60_000})
+	got := algotest.Greedy(t, app.Job{Algorithm: dqn.Algorithm, Env: classic.CartPole, Steps: 30_000})
 	if got < 150 {
 		t.Errorf("greedy return %.1f, want 150", got)
 	}
