@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/weft-rl/weft/internal/bench"
@@ -22,38 +22,48 @@ func (c *command) benchPlanner(ctx context.Context, cases []bench.Case, f *bench
 	if f.Quick {
 		turn = 300 * time.Millisecond
 	}
-	var all []cost.Compared
-	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	const row = "%-42s%-24s%7v%9v%12s%12s%8s\n"
 	if !f.json {
-		fmt.Fprintln(t, "workload\tpolicy\tworkers\tpipeline\tpredicted\tmeasured\terror")
+		fmt.Fprintf(c.out, row, "workload", "policy", "workers", "pipeline", "predicted", "measured", "error")
 	}
+	var all []cost.Compared
+	var failed error
+	done := 0
 	for _, x := range cases {
 		list, err := c.comparePlans(ctx, x, turn, count)
 		if err != nil {
-			return fmt.Errorf("%s: %w", x.ID, err)
+			failed = fmt.Errorf("%s: %w", x.ID, err)
+			break // what was measured so far is judged
 		}
 		for _, one := range list {
 			if f.json {
 				err = json.NewEncoder(c.out).Encode(one)
 			} else {
-				_, err = fmt.Fprintf(t, "%s\t%s\t%d\t%v\t%.4g ms\t%.4g ms\t%.0f %%\n", one.Workload, one.Policy, one.Workers, one.Pipeline, one.Predicted*1e3, one.Measured*1e3, 100*one.Error())
+				ms := func(s float64) string { return fmt.Sprintf("%.4g ms", s*1e3) }
+				_, err = fmt.Fprintf(c.out, row, one.Workload, one.Policy, one.Workers, one.Pipeline, ms(one.Predicted), ms(one.Measured), fmt.Sprintf("%.0f %%", 100*one.Error()))
 			}
 			if err != nil {
 				return err
 			}
 		}
 		all = append(all, list...)
+		done++
 	}
+	if len(all) == 0 {
+		return failed
+	}
+	return errors.Join(failed, c.judge(all, done, f.json))
+}
+
+// judge writes how good predictions were.
+func (c *command) judge(all []cost.Compared, workloads int, asJSON bool) error {
 	v := cost.Judge(all)
-	if f.json {
+	if asJSON {
 		return json.NewEncoder(c.out).Encode(v)
-	}
-	if err := t.Flush(); err != nil {
-		return err
 	}
 	_, err := fmt.Fprintf(c.out, "\n%d plans of %d workloads: the error is %.0f %% in the median and %.0f %% in the ninetieth percentile;\n"+
 		"%.0f %% of %d pairs are ordered as measured; the regret of auto is %.0f %% in the median and %.0f %% at worst\n",
-		v.Plans, len(cases), 100*v.Median, 100*v.Ninetieth, 100*v.Ordered, v.Pairs, 100*v.MedianRegret, 100*v.WorstRegret)
+		v.Plans, workloads, 100*v.Median, 100*v.Ninetieth, 100*v.Ordered, v.Pairs, 100*v.MedianRegret, 100*v.WorstRegret)
 	return err
 }
 

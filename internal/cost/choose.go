@@ -89,10 +89,15 @@ type chooser struct {
 // plain records the plain loop.
 func (c *chooser) plain(ctx context.Context) error {
 	r, err := Record(ctx, c.Job, plan.Plan{Policy: policy.Plain.Name, Shards: 1}, Brief)
-	if err == nil {
-		c.models[""] = Plain(r)
+	if err != nil {
+		return err
 	}
-	return err
+	m := Plain(r)
+	if t := m.Programs[0].First[0].Time.Fixed; r.Free > 0 && t > 0 {
+		m.Ratios = []Ratio{r.ratio(t)}
+	}
+	c.models[""] = m
+	return nil
 }
 
 // consider predicts a policy's plans for all numbers of workers.
@@ -243,7 +248,11 @@ func Recorded(ctx context.Context, job runner.Job, p policy.Policy, on plan.Prob
 			return nil, errors.Join(errs...)
 		}
 	}
-	return NewModel(all...)
+	m, err := NewModel(all...)
+	if err == nil {
+		m.fit(on.Facts, Lanes(on.Cluster.Workers[0].Devices...), all...)
+	}
+	return m, err
 }
 
 // Lanes returns the site of workers in this process, which computes on devices.

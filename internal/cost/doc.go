@@ -14,9 +14,12 @@
 //   - Predict puts the programs on a site, machines with cores and links, and runs Sim, a
 //     discrete-event simulation: queues are bounded, cores and network interfaces are shared. A
 //     plan whose replicas do not fit into memory is refused.
+//   - What the simulation leaves out (the scheduler's hand-overs, caches, parts of cores that
+//     computations share) is measured as one number: after a recording its programs run freely for
+//     a moment, and predictions for lanes of this process are corrected by the ratio of both times.
 //   - Choose does this for all policies, numbers of workers and pipelining, and orders the plans.
 //
 // So a policy that an author wrote is predicted like one that comes with Weft. What the model does
-// not know: caches and memory bandwidth that computations take from each other, and more threads
-// for one computation than it was recorded with.
+// not know: caches and memory bandwidth that computations take from each other on other machines,
+// and more threads for one computation than it was recorded with.
 package cost

@@ -13,7 +13,7 @@ import (
 // Predict predicts.
 func Measure(ctx context.Context, job runner.Job, p plan.Plan, how Patience) (float64, error) {
 	c := newCutter(p, how)
-	c.drop() // nobody takes turns
+	c.stop() // nobody takes turns
 	if err := c.run(ctx, job); err != nil {
 		return 0, err
 	}

@@ -21,6 +21,8 @@ type Model struct {
 	// Memory is the bytes that one replica of everything holds, PerReplica what each further shard
 	// adds.
 	Memory, PerReplica float64
+	// Ratios corrects what is predicted for lanes of the process that recorded the programs.
+	Ratios []Ratio
 }
 
 // Pair is the programs of a group: the first replica's may differ from the others'.

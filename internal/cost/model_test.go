@@ -215,3 +215,36 @@ func TestTaping(t *testing.T) {
 		t.Errorf("a message takes %v s", s)
 	}
 }
+
+// TestFit: a model whose recordings took longer without turns than it predicts for them is
+// corrected on lanes of this process, and nowhere else.
+func TestFit(t *testing.T) {
+	two, four := recorded(2), recorded(4)
+	m, err := NewModel(two, four)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := func(workers int) Site {
+		s := apart(workers, Link{})
+		s.Lanes, s.Cores = true, 8
+		return s
+	}
+	two.Free, four.Free = 6.1*1.5, 4.1*1.2 // of 6.1 s and 4.1 s that are simulated
+	m.fit(plan.Facts{}, lanes, two, four)
+	between := math.Sqrt(1.5*1.2) * math.Pow(1.2/1.5, math.Log2(3./2)-.5)
+	for k, want := range map[int]float64{2: 6.1 * 1.5, 3: (.1 + 8./3 + 2) * between, 4: 4.1 * 1.2, 8: 3.1 * 1.2} {
+		got, err := Predict(m, coarse(k), plan.Facts{}, lanes(k))
+		if err != nil || math.Abs(got.Seconds-want) > 1e-9 {
+			t.Errorf("%d collectors on lanes: %+v, %v, want %v", k, got, err, want)
+		}
+	}
+	if got, err := Predict(m, coarse(2), plan.Facts{}, apart(2, Link{})); err != nil || math.Abs(got.Seconds-6.1) > 1e-9 {
+		t.Errorf("on machines of their own: %+v, %v, want 6.1", got, err)
+	}
+	busy := &Model{}
+	two.Free = 100
+	busy.Ratios = []Ratio{two.ratio(1)}
+	if got := busy.ratio(2); got != loose {
+		t.Errorf("a ratio of 100 became %v, want %v", got, loose)
+	}
+}

@@ -67,7 +67,11 @@ func Predict(m *Model, p plan.Plan, f plan.Facts, s Site) (Prediction, error) {
 	for i, h := range sim.Hosts {
 		used, cores = used+out.Used[i], cores+h.Cores
 	}
-	x := Prediction{Seconds: out.Round / float64(m.Iterations), Used: used / max(cores*out.Seconds, 1e-12), Bound: bound(sim, out)}
+	seconds := out.Round / float64(m.Iterations)
+	if s.Lanes {
+		seconds *= m.ratio(p.Shards)
+	}
+	x := Prediction{Seconds: seconds, Used: used / max(cores*out.Seconds, 1e-12), Bound: bound(sim, out)}
 	x.StepsPerSecond = m.EnvSteps / max(x.Seconds, 1e-12)
 	return x, nil
 }

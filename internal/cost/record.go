@@ -18,8 +18,11 @@ type Recording struct {
 	Iterations int   // that were recorded
 	Steps      int64 // environment steps of all of them
 	Memory     int64 // bytes that all replicas hold
-	from       int   // the first iteration that counts
-	tapes      []*tape
+	// Free is the seconds of an iteration after the recording, in which no replica waits for its
+	// turn; 0 if there was none.
+	Free  float64
+	from  int // the first iteration that counts
+	tapes []*tape
 }
 
 // Patience bounds a recording.
@@ -27,10 +30,11 @@ type Patience struct {
 	Warm  time.Duration // for the loop to begin to learn
 	Least time.Duration // of iterations to record, at least
 	Most  time.Duration // and at most, if one was recorded
+	Free  time.Duration // of iterations without tapes thereafter
 }
 
 // Brief is what a choice among many plans records.
-var Brief = Patience{Warm: 4 * time.Second, Least: 150 * time.Millisecond, Most: 1200 * time.Millisecond}
+var Brief = Patience{Warm: 4 * time.Second, Least: 150 * time.Millisecond, Most: 1200 * time.Millisecond, Free: 100 * time.Millisecond}
 
 // settling is how many iterations after the first that learns are left out: they compile.
 const settling = 3
@@ -111,10 +115,19 @@ type cutter struct {
 	steps int64     // steps that were done then
 	last  int64     // iterations that were done when it ended
 	took  time.Duration
+	freed struct {
+		from int64 // iterations that were done when tapes had been off for one; 0 before
+		at   time.Time
+	}
 }
 
-// cut stops the run at the consistent point at which enough was recorded.
+// cut stops the run at the consistent point at which enough was recorded, and enough seen of what
+// comes without tapes.
 func (c *cutter) cut(x rl.Cut) error {
+	ends := x.Last || c.ctx.Err() != nil
+	if c.Iterations > 0 {
+		return c.without(x, ends)
+	}
 	learns := c.owner.learned >= 0 || time.Since(c.begun) > c.how.Warm
 	if c.first < 0 && learns && x.Iter > int64(c.owner.learned+settling) {
 		c.first, c.at, c.steps = x.Iter, time.Now(), x.Steps
@@ -123,14 +136,34 @@ func (c *cutter) cut(x rl.Cut) error {
 	took := time.Since(c.at)
 	c.last, c.took = x.Iter, took
 	enough := c.first >= 0 && n >= 1 && (n >= 3 && took >= c.how.Least || took >= c.how.Most)
-	if !enough && !x.Last && c.ctx.Err() == nil {
+	if !enough && !ends {
 		return nil
 	}
 	if c.first >= 0 && n >= 1 {
 		c.from, c.Iterations = int(c.first), int(n)
 		c.Steps = (x.Steps - c.steps) * n / (n + 1)
 	}
-	c.drop()
+	c.stop()
+	if c.Iterations == 0 || c.how.Free == 0 || ends {
+		return rl.ErrStop
+	}
+	return nil
+}
+
+// without measures iterations after the recording. The first of them may have begun with tapes.
+func (c *cutter) without(x rl.Cut, ends bool) error {
+	f := &c.freed
+	if f.from == 0 && !ends {
+		f.from, f.at = x.Iter, time.Now()
+		return nil
+	}
+	n, took := x.Iter-f.from, time.Since(f.at)
+	if enough := n >= 3 && took >= c.how.Free || took >= c.how.Most/2; !enough && !ends {
+		return nil
+	}
+	if f.from > 0 && n > 0 {
+		c.Free = took.Seconds() / float64(n)
+	}
 	return rl.ErrStop
 }
 

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/rl"
@@ -37,12 +38,19 @@ type baton struct {
 	taken chan struct{} // holds one while somebody computes
 	free  chan struct{} // closed when nobody takes turns any more
 	once  sync.Once
+	off   atomic.Bool // nothing is recorded any more
 }
 
 func newBaton() *baton { return &baton{taken: make(chan struct{}, 1), free: make(chan struct{})} }
 
 // drop lets all replicas run as they like.
 func (b *baton) drop() { b.once.Do(func() { close(b.free) }) }
+
+// stop ends the recording: all replicas run as they do without tapes.
+func (b *baton) stop() {
+	b.off.Store(true)
+	b.drop()
+}
 
 // patience is how long a replica may hold the baton: one that has failed never lays it down.
 const patience = 20 * time.Second
@@ -70,6 +78,9 @@ var taping = sync.OnceValue(func() float64 {
 
 // take waits for the baton, and begins to measure.
 func (t *tape) take() {
+	if t.off.Load() {
+		return
+	}
 	if !t.held {
 		select {
 		case t.taken <- struct{}{}:
@@ -92,10 +103,20 @@ func (t *tape) lay() {
 
 // computed records what was computed since the last step.
 func (t *tape) computed() {
+	if t.off.Load() {
+		return
+	}
 	now, cpu := time.Now(), cpuTime()
 	took := max(0, now.Sub(t.since).Seconds()-t.own)
 	t.steps = append(t.steps, taped{Step: Step{Do: Compute, Seconds: took}, cpu: max(0, cpu-t.spent-t.own)})
 	t.since, t.spent = now, cpu
+}
+
+// add records a message.
+func (t *tape) add(s taped) {
+	if !t.off.Load() {
+		t.steps = append(t.steps, s)
+	}
 }
 
 // Next begins an iteration.
@@ -131,7 +152,7 @@ func (t *tape) Pause() {
 
 // Sent records a message.
 func (t *tape) Sent(edge, to int, bytes int64, _ time.Time, _ time.Duration) {
-	t.steps = append(t.steps, taped{Step: Step{Do: Send, Edge: edge, Bytes: float64(bytes)}, peer: to})
+	t.add(taped{Step: Step{Do: Send, Edge: edge, Bytes: float64(bytes)}, peer: to})
 	t.take()
 }
 
@@ -141,5 +162,5 @@ func (t *tape) Waited(int, int, time.Time, time.Duration) { t.take() }
 // Took records that a message was taken.
 func (t *tape) Took(edge, from int) {
 	t.computed()
-	t.steps = append(t.steps, taped{Step: Step{Do: Take, Edge: edge}, peer: from})
+	t.add(taped{Step: Step{Do: Take, Edge: edge}, peer: from})
 }
