@@ -56,12 +56,16 @@ func (c *command) choose(ctx context.Context, l request.Layers, f autoFlags, pro
 		return l, nil, fmt.Errorf("--policy auto: %w", err)
 	}
 	c.started = false // what is chosen may be wrong in another way
-	best := choice.Candidates[0]
-	return with(asked,
-		config.Assignment{Key: "policy", Value: best.Policy},
-		config.Assignment{Key: "workers", Value: fmt.Sprint(best.Workers)},
-		config.Assignment{Key: "pipeline", Value: fmt.Sprint(best.Pipeline)},
-	), choice, nil
+	return with(asked, chosen(choice.Candidates[0])...), choice, nil
+}
+
+// chosen returns the settings of a plan.
+func chosen(x cost.Candidate) []config.Assignment {
+	return []config.Assignment{
+		{Key: "policy", Value: x.Policy, Source: "--policy auto"},
+		{Key: "workers", Value: fmt.Sprint(x.Workers), Source: "--policy auto"},
+		{Key: "pipeline", Value: fmt.Sprint(x.Pipeline), Source: "--policy auto"},
+	}
 }
 
 // with returns layers in which a choice's settings are these, wherever they were made before.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/internal/cost"
 )
 
@@ -39,16 +40,7 @@ func TestPlanAuto(t *testing.T) {
 // configuration has the choice and not the question.
 func TestTrainAuto(t *testing.T) {
 	t.Chdir(t.TempDir())
-	hash := func(args ...string) string {
-		lines := strings.Split(strings.TrimSpace(do(t, 0, tiny(append(args, "--json")...)...).out), "\n")
-		var done struct {
-			State string `json:"state_sha256"`
-		}
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &done); err != nil {
-			t.Fatal(err)
-		}
-		return done.State
-	}
+	hash := func(args ...string) string { return state(t, do(t, 0, tiny(append(args, "--json")...)...).out) }
 	if a, b := hash("--out", "plain"), hash("--out", "chosen", "--policy", "auto", "--workers", "2"); a != b {
 		t.Errorf("%s by the plain loop, %s by what was chosen", a, b)
 	}
@@ -62,4 +54,35 @@ func TestTrainAuto(t *testing.T) {
 	do(t, 0, "resume", "chosen", "--steps", "512")
 	contains(t, do(t, 2, "train", "ppo", "--policy", "auto", "--async").errors, "leave async out, or name a policy")
 	contains(t, do(t, 2, "plan", "ppo", "--auto", "--cluster", "c.yaml").errors, "leave --cluster out")
+}
+
+// state returns the hash that a run's last line has.
+func state(t *testing.T, out string) string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var done struct {
+		State string `json:"state_sha256"`
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &done); err != nil || done.State == "" {
+		t.Fatal(err, lines[len(lines)-1])
+	}
+	return done.State
+}
+
+// TestReview: a run whose plan is slower than it was predicted to be is saved, planned again and
+// goes on, once for every plan at most, to the plain loop's bits.
+func TestReview(t *testing.T) {
+	t.Chdir(t.TempDir())
+	back := cli.SetReview(2, 1e-6)
+	defer back()
+	long := func(args ...string) []string { return tiny(append(args, "--steps", "4096", "--json")...) }
+	plain := state(t, do(t, 0, long("--out", "plain")...).out)
+	o := do(t, 0, long("--out", "chosen", "--policy", "auto", "--workers", "2")...)
+	if got := state(t, o.out); got != plain {
+		t.Errorf("%s by the plain loop, %s by what was chosen twice", plain, got)
+	}
+	contains(t, o.errors, "times as long as predicted; the run goes on under")
+	if n := strings.Count(o.errors, "goes on under"); n > 4 {
+		t.Errorf("%d reviews of at most four plans:\n%s", n, o.errors)
+	}
 }

@@ -55,3 +55,11 @@ func SetRunner(make func(store string, steps func(config string) (int64, error))
 		return machine{Runner: make(o.Store, steps), Data: "127.0.0.1:1", Close: func() error { return nil }}, nil
 	}
 }
+
+// SetReview sets after how many iterations a run that --policy auto planned is judged, whatever
+// they took, and by what factor its prediction is made smaller. It returns what sets it back.
+func SetReview(iterations int64, wrong float64) (back func()) {
+	after, n, w := reviewAfter, reviewIterations, misjudge
+	reviewAfter, reviewIterations, misjudge = 0, iterations, wrong
+	return func() { reviewAfter, reviewIterations, misjudge = after, n, w }
+}

@@ -96,7 +96,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	defer untrack()
-	return toBegin(c.goOn(ctx, before, r, dir, f.Again, w), dir)
+	return toBegin(c.goOn(ctx, before, r, dir, f.Again, f.review.over(w)), dir)
 }
 
 // toBegin adds to the error of a run without a good checkpoint how to begin it again.

@@ -34,7 +34,8 @@ type trainFlags struct {
 	request.Again                    // settings of resume
 	values        map[string]*string // flags that are settings, by key
 	elsewhere
-	auto autoFlags
+	auto   autoFlags
+	review *review // of what --policy auto chose; nil without
 }
 
 // settingFlags are the settings that have a flag of their own, with its name.
@@ -228,12 +229,14 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	if l.Policy() == auto && malformed == nil {
 		var choice *cost.Choice
 		var err error
+		asked := l
 		if l, choice, err = c.choose(cmd.Context(), l, f.auto, f.among()); err == nil {
 			err = c.say(choice, f.json || f.dry)
 		}
 		if err != nil {
 			return err
 		}
+		f.review = &review{asked: asked, flags: f.auto, now: choice.Candidates[0]}
 	}
 	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()
@@ -268,17 +271,21 @@ func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlag
 	if out == "" {
 		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
-	w, untrack, err := c.track(ctx, c.watcher(r, out, f.json), r, out, f.trackers)
-	if err != nil {
-		return err
-	}
-	defer untrack()
-	s, release, err := request.Prepare(ctx, r, out, w)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := c.finish(ctx, s, w); err != nil || f.record == "" {
+	err := c.legs(ctx, f, out, func(ctx context.Context) error {
+		w, untrack, err := c.track(ctx, c.watcher(r, out, f.json), r, out, f.trackers)
+		if err != nil {
+			return err
+		}
+		defer untrack()
+		w = f.review.over(w)
+		s, release, err := request.Prepare(ctx, r, out, w)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return c.finish(ctx, s, w)
+	})
+	if err != nil || f.record == "" {
 		return err
 	}
 	return c.keepRecord(r, out, f.record)
@@ -291,6 +298,9 @@ func (c *command) finish(ctx context.Context, s *runner.Session, w watcher) erro
 	if err != nil {
 		w.fail(err)
 		return exitStatus(exitFailed)
+	}
+	if result.Interrupted && errors.Is(context.Cause(ctx), errReview) {
+		return errReview
 	}
 	w.done(result)
 	if result.Interrupted {

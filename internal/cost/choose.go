@@ -45,6 +45,15 @@ type Candidate struct {
 	Prediction
 }
 
+// String names the plan.
+func (x Candidate) String() string {
+	text := fmt.Sprintf("%s with %s", x.Policy, count(x.Workers))
+	if x.Pipeline {
+		text += " and --pipeline"
+	}
+	return text
+}
+
 // Choice is the plans that were considered, the fastest first, and why others were not.
 type Choice struct {
 	Candidates []Candidate `json:"candidates"`
@@ -292,14 +301,11 @@ func (c *Choice) Print(w io.Writer) error {
 // Why says why the first candidate wins.
 func (c *Choice) Why() string {
 	best := c.Candidates[0]
-	text := fmt.Sprintf("%s with %s wins", best.Policy, count(best.Workers))
-	if best.Pipeline {
-		text = fmt.Sprintf("%s with %s and --pipeline wins", best.Policy, count(best.Workers))
-	}
+	text := fmt.Sprintf("%v wins", best)
 	for _, x := range c.Candidates[1:] {
 		if x.Policy != best.Policy {
-			return fmt.Sprintf("%s: an iteration is predicted to take %s; %s with %s is the next policy, takes %.2f times as long, and is bound by %s",
-				text, unit(best.Seconds), x.Policy, count(x.Workers), x.Seconds/best.Seconds, x.Bound)
+			return fmt.Sprintf("%s: an iteration is predicted to take %s; %v is the next policy, takes %.2f times as long, and is bound by %s",
+				text, unit(best.Seconds), x, x.Seconds/best.Seconds, x.Bound)
 		}
 	}
 	return text + ": no other policy can be chosen here"
