@@ -253,7 +253,7 @@ func (r *reader) budget(t *testing.T, line string, args []string) string {
 // shorten cuts the numbers of steps among a command's arguments.
 func shorten(args []string) {
 	for i, a := range args[:len(args)-1] {
-		if slices.Contains([]string{"--steps", "--eval-every", "--checkpoint-steps"}, a) {
+		if slices.Contains([]string{"--steps", "--eval-every", "--checkpoint-steps", "--exploit-every"}, a) {
 			args[i+1] = shorter(args[i+1])
 		}
 	}

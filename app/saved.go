@@ -140,6 +140,7 @@ type Loading struct {
 // Load loads the agent of a run's folder, wherever it was trained. Close releases its environments
 // and device memory.
 func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
+	dir = request.RunFolder(dir)
 	r, err := set.Saved(dir, nil)
 	if err != nil {
 		return nil, forGo(err, savedFields)
@@ -161,6 +162,7 @@ func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 
 // agentJob returns the job of a run's folder, to build its agent alone.
 func agentJob(s *Set, dir string, note func(string)) (j runner.Job, err error) {
+	dir = request.RunFolder(dir)
 	r, err := s.Saved(dir, nil)
 	if err != nil {
 		return j, err

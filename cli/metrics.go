@@ -41,6 +41,7 @@ func (c *command) metrics() *cobra.Command {
 			if format == "parquet" && out == "" {
 				return errors.New("--format: parquet is for files: name one with --out")
 			}
+			args[0] = request.RunFolder(args[0])
 			if !request.Taken(args[0]) {
 				return request.NoRun(args[0])
 			}

@@ -65,6 +65,7 @@ func (c *command) runRecord(ctx context.Context, dir string, flags []config.Assi
 	if f.out == "" {
 		errs = append(errs, errors.New("--out is needed: it names the file of the data set"))
 	}
+	dir = request.RunFolder(dir)
 	file, err := request.RunConfig(dir)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err

@@ -54,6 +54,8 @@ func (c *command) resume() *cobra.Command {
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
 	cmd.Flags().StringSliceVar(&f.trackers, "log", nil, trackUsage)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	cmd.Flags().Int64Var(&f.Until, "until", 0, "save and stop at so many `steps`, as an interruption does; for members of a population")
+	_ = cmd.Flags().MarkHidden("until") // which is there
 	cmd.Flags().BoolVar(&f.Lost, "lost-record", false, "resume although lines of the run's record (metrics.jsonl) are lost")
 	return cmd
 }
@@ -67,6 +69,9 @@ func oneRun(cmd *cobra.Command, args []string) error {
 }
 
 func (c *command) runResume(ctx context.Context, dir string, more []config.Assignment, f *trainFlags) error {
+	if holdsPopulation(dir) {
+		return c.resumePopulation(ctx, dir, more, f)
+	}
 	if seeds := request.SeedFolders(dir); len(seeds) > 0 && !request.Taken(dir) {
 		return c.resumeSeeds(ctx, dir, seeds, more, f)
 	}

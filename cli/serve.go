@@ -220,6 +220,7 @@ func (c *command) sources(args []string, flags []config.Assignment, which runner
 			err = errors.Join(err, fmt.Errorf("two policies are called %q: name one of them, as in other=%s", name, dir))
 		}
 		seen[name] = true
+		dir = request.RunFolder(dir)
 		file, wrong := request.RunConfig(dir)
 		if wrong != nil {
 			err = errors.Join(err, wrong)

@@ -21,10 +21,6 @@ import (
 // trainChild trains a run in a process of its own: weft train, or weft resume of one that has
 // begun. It is interrupted as a user would, which saves it.
 func trainChild(ctx context.Context, r *request.Request, dir string, until int64, metric string) (ended bool, err error) {
-	program, err := self()
-	if err != nil {
-		return false, err
-	}
 	args := []string{"resume", dir, "--or-begin", "--json"}
 	if !request.Taken(dir) {
 		text, err := r.YAML()
@@ -40,6 +36,27 @@ func trainChild(ctx context.Context, r *request.Request, dir string, until int64
 		}
 		args = []string{"train", "--config", file, "--out", dir, "--json"}
 	}
+	_, ended, err = runChild(ctx, args, &rung{until: until, metric: metric})
+	return ended, err
+}
+
+// trainMemberChild trains a member of a population in a process of its own.
+func trainMemberChild(ctx context.Context, _ *request.Request, dir string, how request.Again) (x runner.Result, err error) {
+	args := []string{"resume", dir, "--json", "--until", fmt.Sprint(how.Until)}
+	if how.Begin {
+		args = append(args, "--or-begin")
+	}
+	last, _, err := runChild(ctx, args, &rung{})
+	return runner.Result{Steps: last.Steps, WeightsSHA256: last.Weights, StateSHA256: last.State}, err
+}
+
+// runChild runs weft in a process of its own until it ends, is stopped by w, or is interrupted
+// through ctx. It returns the last event; ended reports whether the run was not interrupted.
+func runChild(ctx context.Context, args []string, w *rung) (last childEvent, ended bool, err error) {
+	program, err := self()
+	if err != nil {
+		return last, false, err
+	}
 	cmd := exec.Command(program, args...)
 	children.Bind(cmd)
 	var said strings.Builder
@@ -49,32 +66,34 @@ func trainChild(ctx context.Context, r *request.Request, dir string, until int64
 		err = cmd.Start()
 	}
 	if err != nil {
-		return false, err
+		return last, false, err
 	}
-	stop := sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) }) // a second one would not let it save
-	defer context.AfterFunc(ctx, stop)()
-	last := followChild(bufio.NewScanner(out), &rung{until: until, metric: metric, stop: stop})
+	w.stop = sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) }) // a second one would not let it save
+	defer context.AfterFunc(ctx, w.stop)()
+	last = followChild(bufio.NewScanner(out), w)
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return true, nil
+		return last, true, nil
 	case errors.As(err, &exit) && exit.ExitCode() == exitInterrupted:
-		return false, nil
+		return last, false, nil
 	case last.Error != "":
-		return false, errors.New(last.Error)
+		return last, false, errors.New(last.Error)
 	}
-	return false, fmt.Errorf("weft %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	return last, false, fmt.Errorf("weft %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
 }
 
 // trialFile is the run file of a trial that a process is started with.
 const trialFile = "trial.yaml"
 
-// childEvent has the fields of an event of weft train --json that a sweep reads.
+// childEvent has the fields of an event of weft train --json that the parent reads.
 type childEvent struct {
-	Event string `json:"event"`
-	Steps int64  `json:"steps"`
-	Error string `json:"error"`
+	Event   string `json:"event"`
+	Steps   int64  `json:"steps"`
+	Error   string `json:"error"`
+	Weights string `json:"weights_sha256"`
+	State   string `json:"state_sha256"`
 }
 
 // followChild tells a watcher of iterations and evaluations, and returns the last event.

@@ -34,8 +34,9 @@ type trainFlags struct {
 	request.Again                    // settings of resume
 	values        map[string]*string // flags that are settings, by key
 	elsewhere
-	auto   autoFlags
-	review *review // of what --policy auto chose; nil without
+	auto    autoFlags
+	review  *review // of what --policy auto chose; nil without
+	members populationFlags
 }
 
 // settingFlags are the settings that have a flag of their own, with its name.
@@ -64,6 +65,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
+			"  weft train ppo --population 8 --mutate learning_rate=1e-5..1e-1 --exploit-every 8192\n" +
 			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
 			"  weft train ppo --policy auto\n" +
 			"  weft train ppo --deployment four-workers.yaml\n" +
@@ -96,6 +98,7 @@ func (c *command) train() *cobra.Command {
 	flags.BoolVar(&f.auto.learners, "allow-learners", false, learnersUsage)
 	f.elsewhere.flags(cmd)
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER resumes all of them")
+	f.members.flags(cmd)
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
@@ -240,7 +243,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()
-	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds), f.checkTrackers(seeds)); err != nil {
+	if err := errors.Join(malformed, wrong, wrongSeeds, f.checkRecord(r, seeds), request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds), f.checkTrackers(seeds), f.checkPopulation(cmd)); err != nil {
 		return err
 	}
 	if f.dry && f.on == "" {
@@ -255,6 +258,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	if f.on != "" {
 		return c.trainOn(cmd, args, r, f, l.Sets("workers"))
+	}
+	if f.members.asked() {
+		return c.trainPopulation(cmd.Context(), l, r, f)
 	}
 	if f.elsewhere.asked() {
 		return c.trainElsewhere(cmd.Context(), r, f, l.Sets("workers"))

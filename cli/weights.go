@@ -59,6 +59,7 @@ func (s changes) list() (out []config.Assignment, err error) {
 // savedJob returns the request of a run's folder, changed by flags, and its job, to build the run's
 // agent alone. The request is nil if a binary that knows the run's packages did the work.
 func (c *command) savedJob(ctx context.Context, dir string, flags []config.Assignment, set changes) (*request.Request, runner.Job, error) {
+	dir = request.RunFolder(dir)
 	file, err := request.RunConfig(dir)
 	if err != nil {
 		return nil, runner.Job{}, err

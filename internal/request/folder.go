@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,10 +151,37 @@ func RunConfig(dir string) ([]config.Assignment, error) {
 	return file, err
 }
 
+// PopulationFile is the file in a population's folder that says what it is and how it went.
+const PopulationFile = "population.json"
+
+// MemberFolder returns the folder of a member's run in a population's folder.
+func MemberFolder(dir string, member int) string {
+	return filepath.Join(dir, fmt.Sprintf("member-%02d", member))
+}
+
+// RunFolder returns the folder of the run that a folder stands for: of a population's, that of the
+// best member at its end; of any other, the folder itself.
+func RunFolder(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, PopulationFile))
+	if err != nil || Taken(dir) {
+		return dir
+	}
+	var p struct {
+		Folder string `json:"best_folder"`
+	}
+	if json.Unmarshal(text, &p) != nil || p.Folder == "" {
+		return dir
+	}
+	return filepath.Join(dir, p.Folder)
+}
+
 // NoRun says why a folder is not the one of a run.
 func NoRun(dir string) error {
 	if seeds := SeedFolders(dir); len(seeds) > 0 {
 		return fmt.Errorf("%s holds the runs of several seeds: name one of them, such as %s", dir, seeds[0])
+	}
+	if _, err := os.Stat(filepath.Join(dir, PopulationFile)); err == nil {
+		return fmt.Errorf("%s holds a population that has not come to its end: weft resume %s goes on with it, or name one of its members, such as %s", dir, dir, MemberFolder(dir, 0))
 	}
 	return fmt.Errorf("%s is not a run folder: it has no %s", dir, ConfigFile)
 }

@@ -11,8 +11,9 @@ import (
 
 // Again says how a run goes on from which something is missing.
 type Again struct {
-	Begin bool // begin at step 0 if there is no good checkpoint
-	Lost  bool // although lines of its record are lost
+	Begin bool  // begin at step 0 if there is no good checkpoint
+	Lost  bool  // although lines of its record are lost
+	Until int64 // save and stop at so many steps, as if interrupted; 0 is never
 }
 
 // Resumption is a run that is ready to go on.
@@ -36,6 +37,7 @@ func (r *Request) GoOn(ctx context.Context, before *Request, dir string, how Aga
 		return out, err
 	}
 	job.Dir, job.Resume, job.OrBegin, job.LostRecord, job.Watch, job.Reading = dir, true, how.Begin, how.Lost, w, ctx
+	job.Pause = how.Until
 	s, err := runner.Prepare(job)
 	if err != nil {
 		return out, err
@@ -54,6 +56,10 @@ func (r *Request) GoOn(ctx context.Context, before *Request, dir string, how Aga
 	}
 	if err != nil {
 		return Resumption{}, errors.Join(err, s.Close())
+	}
+	if how.Until > 0 && s.Done() >= how.Until {
+		out.Over = fmt.Sprintf("%s has done %d steps already", dir, s.Done())
+		return out, nil
 	}
 	if s.Finished() {
 		out.Over = fmt.Sprintf("%s is finished: nothing was left to do; weft resume %s --steps N trains it further", dir, dir)

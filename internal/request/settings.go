@@ -135,7 +135,7 @@ func (s *Set) Resolve(l Layers) (*Request, error) {
 	errs = append(errs, r.checkDevices()...)
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
-		r.From, err = filepath.Abs(r.From)
+		r.From, err = filepath.Abs(RunFolder(r.From))
 		errs = append(errs, err)
 	}
 	return r, errors.Join(errs...)

@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,13 +14,14 @@ import (
 
 // Dim is one setting that a sweep varies: a choice among values, or a range of numbers.
 type Dim struct {
-	Key     string
-	Source  string   // line of the file that says so
-	Choices []string // the values of a choice; empty of a range
-	Lo, Hi  float64
-	Log     bool // numbers are spread evenly by their logarithms
-	Whole   bool // whole numbers alone
-	Points  int  // values of the range in a grid
+	Key     string   `json:"key"`
+	Source  string   `json:"-"`                 // line of the file that says so
+	Choices []string `json:"choices,omitempty"` // the values of a choice; empty of a range
+	Lo      float64  `json:"from,omitempty"`
+	Hi      float64  `json:"to,omitempty"`
+	Log     bool     `json:"log,omitempty"`   // numbers are spread evenly by their logarithms
+	Whole   bool     `json:"whole,omitempty"` // whole numbers alone
+	Points  int      `json:"-"`               // values of the range in a grid
 }
 
 // dimFile is how a file describes a range.
@@ -67,15 +69,7 @@ func parseDim(key string, parts []config.Assignment, kinds map[string]string) (d
 	d = Dim{Key: key, Source: parts[0].Source}
 	kind, known := kinds[key]
 	if !known {
-		var names []string
-		for name := range kinds {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		if near, ok := config.Nearest(key, names); ok {
-			return d, fmt.Errorf("no such setting: did you mean %s?", near)
-		}
-		return d, errors.New("no such setting: weft config show lists them, the algorithm's with set. before them")
+		return d, unknown(key, kinds)
 	}
 	if len(parts) == 1 && parts[0].Key == "" {
 		d.Choices, err = config.Items(parts[0].Value)
@@ -89,6 +83,44 @@ func parseDim(key string, parts []config.Assignment, kinds map[string]string) (d
 		return d, err
 	}
 	d.Choices, d.Lo, d.Hi, d.Log, d.Whole, d.Points = f.OneOf, f.From, f.To, f.Scale == "log", strings.Contains(kind, "int"), f.Points
+	return d, d.check(kind)
+}
+
+// unknown returns the error of a key that no setting has.
+func unknown(key string, kinds map[string]string) error {
+	if near, ok := config.Nearest(key, slices.Sorted(maps.Keys(kinds))); ok {
+		return fmt.Errorf("no such setting: did you mean %s?", near)
+	}
+	return errors.New("no such setting: weft config show lists them, the algorithm's with set. before them")
+}
+
+// logFrom is how many times its lower end the upper end of a range is from which orders of
+// magnitude count in it, where its scale is not given.
+const logFrom = 10
+
+// ParseDim reads a setting that varies from one text: a range, as in 1e-4..1e-2, or values with
+// commas between them. A range whose upper end is at least 10 times its lower one, which is above
+// 0, has a scale of logarithms.
+func ParseDim(key, text, source string, kinds map[string]string) (d Dim, err error) {
+	d = Dim{Key: key, Source: source}
+	kind, known := kinds[key]
+	lo, hi, isRange := strings.Cut(text, "..")
+	switch {
+	case !known:
+		return d, unknown(key, kinds)
+	case !isRange:
+		if d.Choices, err = config.Items(text); err == nil && len(d.Choices) < 2 {
+			err = fmt.Errorf("%q is no range, as in 1e-4..1e-2, and no list of values, as in 32,64,128", text)
+		}
+		return d, err
+	}
+	var errLo, errHi error
+	d.Lo, errLo = strconv.ParseFloat(lo, 64)
+	d.Hi, errHi = strconv.ParseFloat(hi, 64)
+	if errLo != nil || errHi != nil {
+		return d, fmt.Errorf("the ends of %q are not both numbers, as in 1e-4..1e-2", text)
+	}
+	d.Log, d.Whole = d.Lo > 0 && d.Hi >= logFrom*d.Lo, strings.Contains(kind, "int")
 	return d, d.check(kind)
 }
 
@@ -134,12 +166,27 @@ func (d Dim) At(u float64) string {
 	if d.Log {
 		x = math.Exp(x)
 	}
+	return d.Text(x)
+}
+
+// Text returns a number of a range as a value: within the range, whole if it has to be, with no
+// more digits than one reads.
+func (d Dim) Text(x float64) string {
 	if d.Whole {
 		x = math.Round(x)
 	} else {
-		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64) // no more digits than one reads
+		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
 	}
 	return strconv.FormatFloat(min(max(x, d.Lo), d.Hi), 'g', -1, 64)
+}
+
+// Number returns a value of a range as a number.
+func (d Dim) Number(value string) float64 {
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return d.Lo
+	}
+	return x
 }
 
 // Place returns the place of a value that At returned.

@@ -87,6 +87,24 @@ func (d *Dir) Save(step int64, f File) error {
 	return nil
 }
 
+// SaveOnly does what Save does, and removes all other checkpoints first but the best one. If it is
+// interrupted there may be none.
+func (d *Dir) SaveOnly(step int64, f File) error {
+	d.mu.Lock()
+	steps, _, _, err := d.list()
+	for _, old := range steps {
+		if err == nil && old != step {
+			err = removeAny(d.disk, d.stepPath(old))
+			delete(d.seen, old)
+		}
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.Save(step, f)
+}
+
 func (d *Dir) write(step int64, path string, f File, own map[string]string) error {
 	if err := makeDir(d.disk, d.path); err != nil {
 		return named(path, err)

@@ -32,6 +32,9 @@ type Job struct {
 	Open  func(name string) (*rl.Device, error)
 	Seed  uint64
 	Steps int64
+	// Pause saves and stops the run at its first cut with so many steps, as an interruption does;
+	// 0 is never.
+	Pause int64
 	// Plan decides how the loop is distributed; nil is as it stands.
 	Plan func(on plan.Problem) (plan.Plan, error)
 

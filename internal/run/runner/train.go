@@ -149,7 +149,7 @@ func (s *Session) cut(c rl.Cut) error {
 	if err := s.aborted(); err != nil {
 		return err
 	}
-	s.stopped = s.ctx.Err() != nil
+	s.stopped = s.ctx.Err() != nil || s.Pause > 0 && c.Steps >= s.Pause && !c.Last
 	if err := s.conclusion(c); err != nil {
 		return err
 	}
@@ -195,6 +195,9 @@ func (s *Session) until(steps int64) int64 {
 	}
 	if p := s.Probe; p != nil && p.Until > steps {
 		next = min(next, p.Until)
+	}
+	if s.Pause > steps {
+		next = min(next, s.Pause)
 	}
 	return next
 }
