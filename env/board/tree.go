@@ -143,9 +143,31 @@ func (t *Tree) reach(p Policy, seat int) []float64 {
 // BestResponse returns the greatest expected return that a seat can have against the other's
 // policy.
 func (t *Tree) BestResponse(p Policy, seat int) float64 {
+	value, _ := t.respond(p, seat)
+	return value
+}
+
+// Response returns the policy by which a seat has that return, one action at each of its decisions,
+// with the other seat's decisions as they are in p.
+func (t *Tree) Response(p Policy, seat int) Policy {
+	_, best := t.respond(p, seat)
+	return t.policy(func(i, a int) float64 {
+		switch {
+		case t.Decisions[i].Seat != seat:
+			return p[i][a]
+		case best[i] == a:
+			return 1
+		}
+		return 0
+	})
+}
+
+// respond returns the greatest expected return of a seat, and its action at each of its decisions.
+func (t *Tree) respond(p Policy, seat int) (value float64, best map[int]int) {
 	reach := t.reach(p, 1-seat)
 	values := make([]float64, len(t.nodes))
 	sign := float64(1 - 2*seat)
+	best = map[int]int{}
 	// Nodes of a decision have the same depth, because an observation has all moves in it. So all
 	// children of a level are valued before any of its nodes.
 	for _, level := range t.levels() {
@@ -168,11 +190,12 @@ func (t *Tree) BestResponse(p Policy, seat int) float64 {
 		}
 		for i := level[0]; i < level[1]; i++ {
 			if n := t.nodes[i]; n.decision >= 0 && n.seat == seat {
-				values[i] = values[n.first+n.best(sums[n.decision])]
+				k := n.best(sums[n.decision])
+				values[i], best[n.decision] = values[n.first+k], n.actions[k]
 			}
 		}
 	}
-	return t.mean(values)
+	return t.mean(values), best
 }
 
 // best returns which child follows the legal action of greatest sum.

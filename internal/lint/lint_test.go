@@ -170,7 +170,7 @@ func TestAllowed(t *testing.T) {
 // generated programs reach it through package edge.
 func TestSystem(t *testing.T) {
 	root, files := filepath.Join("..", ".."), 0
-	for _, folder := range []string{"algo", "env", "examples", "nn", "replay", "search"} {
+	for _, folder := range []string{"algo", "env", "examples", "league", "nn", "replay", "search"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 				return err

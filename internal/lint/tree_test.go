@@ -13,7 +13,7 @@ import (
 var top = []string{
 	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "algo", "app", "async_test.go", "cli",
 	"cmd", "confine_test.go", "data", "docs", "docs_test.go", "edge", "engine", "env", "examples", "examples_test.go", "fdg", "go.mod", "go.sum",
-	"internal", "matrix_test.go", "nn", "plan", "policies_test.go", "policy", "processes_test.go", "replay", "rl", "search", "staticcheck.conf", "weft.go",
+	"internal", "league", "matrix_test.go", "nn", "plan", "policies_test.go", "policy", "processes_test.go", "replay", "rl", "search", "staticcheck.conf", "weft.go",
 }
 
 // maxFile bounds the size of a file outside testdata, in bytes. Programs write larger ones, whose

@@ -25,7 +25,7 @@ const module = "github.com/weft-rl/weft"
 
 // vocabularyPackages are the packages whose words say of themselves what they do;
 // their bodies are never read.
-var vocabularyPackages = []string{"rl", "env", "replay", "data", "nn", "search", "algo"}
+var vocabularyPackages = []string{"rl", "env", "replay", "data", "nn", "search", "league", "algo"}
 
 // inVocabulary gives a package's path inside the module if it is part of the
 // vocabulary.

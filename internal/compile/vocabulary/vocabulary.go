@@ -1,6 +1,6 @@
 // Package vocabulary reads what the words of the vocabulary say of themselves:
 // the //weft: directives above the declarations of packages rl, env, replay, data,
-// nn, search and algo. The compiler knows no word by its name.
+// nn, search, league and algo. The compiler knows no word by its name.
 //
 // Above a function or method stands one of
 //

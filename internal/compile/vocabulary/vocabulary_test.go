@@ -13,7 +13,7 @@ import (
 func ours(t *testing.T) *Set {
 	t.Helper()
 	files := map[string][]string{}
-	for _, pkg := range []string{"rl", "env", "replay", "nn", "search", "algo"} {
+	for _, pkg := range []string{"rl", "env", "replay", "nn", "search", "league", "algo"} {
 		list, err := filepath.Glob(filepath.Join("..", "..", "..", pkg, "*.go"))
 		if err != nil || len(list) == 0 {
 			t.Fatalf("no files of %s: %v", pkg, err)
