@@ -49,12 +49,13 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	all, err := module.Inspect(ctx, packages)
+	end := c.phase("analyse")
+	bin, err := c.built(ctx, tmp, packages, policy)
+	end(err)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "weft: compiling %s\n", module.Paths(packages))
-	bin, err := c.maker().Build(ctx, tmp, all, module.Under{Policy: policy, AsIs: c.set.AsIs(policy)})
+	env, err := c.handOver(c.become != nil)
 	if err != nil {
 		return err
 	}
@@ -67,6 +68,7 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 	// Not CommandContext: the child gets the same Ctrl-C from the terminal, and is
 	// waited for while it saves.
 	cmd := exec.Command(bin, c.args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.out, c.err
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -74,6 +76,16 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 		return exitStatus(exit.ExitCode())
 	}
 	return err
+}
+
+// built reads packages and builds a binary that knows them.
+func (c *command) built(ctx context.Context, tmp string, packages []module.Named, policy string) (string, error) {
+	all, err := module.Inspect(ctx, packages)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(c.err, "weft: compiling %s\n", module.Paths(packages))
+	return c.maker().Build(ctx, tmp, all, module.Under{Policy: policy, AsIs: c.set.AsIs(policy)})
 }
 
 // maker returns what makes programs and binaries of authors' packages. It tells the user what it

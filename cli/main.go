@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/request"
 	_ "github.com/weft-rl/weft/internal/run/store/s3" // places that begin with s3://
+	"github.com/weft-rl/weft/internal/run/tracing"
 )
 
 // Exit codes of the command.
@@ -51,7 +52,9 @@ type command struct {
 	set      request.Set
 	out, err io.Writer
 	args     []string
-	started  bool // past the point where an error is one of usage
+	span     *tracing.Span // span of the command; nil if it is not traced
+	untrace  func(error)   // ends the span and sends what was not sent yet
+	started  bool          // past the point where an error is one of usage
 	// become replaces this process by another program; nil where it may not.
 	become func(program string, args []string) error
 	// outlive makes the process ignore that the reader of its output is gone; nil if signals are

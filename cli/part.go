@@ -18,20 +18,21 @@ import (
 // run's in a folder of its own. Without certificates it is for loopback alone.
 //
 // Runs may name what allow says, and write into their own folders.
-func dataPlane(s *request.Set, listen string, o mesh.Options, place string, allow []string) (part.Runner, *mesh.Node, error) {
-	kept, err := store.Open(place)
+func dataPlane(m machineOptions, o mesh.Options) (part.Runner, *mesh.Node, error) {
+	kept, err := store.Open(m.Store)
 	if err != nil {
 		return nil, nil, err
 	}
-	if place, err = store.Absolute(place); err != nil {
+	place, err := store.Absolute(m.Store)
+	if err != nil {
 		return nil, nil, err
 	}
-	node, err := mesh.Listen(listen, o)
+	node, err := mesh.Listen(m.Listen, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return process.New(process.Config{
-		Job: jobOf(s, request.Confinement{Programs: allow, Data: []string{place}}), Node: node, Place: place,
+		Job: jobOf(m.Set, request.Confinement{Programs: m.Allow, Data: []string{place}}), Node: node, Place: place, Trace: tracedParts(m.Trace),
 		Store: func(run string) (store.Store, error) { return kept.Under(run), nil },
 		Files: func(run string) (string, error) { return folderIn(place, run) },
 	}), node, nil

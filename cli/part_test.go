@@ -33,7 +33,7 @@ func TestPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := request.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, t.TempDir(), nil)
+	run, node, err := dataPlane(machineOptions{Set: &set, Listen: "127.0.0.1:0", Store: t.TempDir()}, mesh.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestPartConfined(t *testing.T) {
 	store, elsewhere := t.TempDir(), t.TempDir()
 	t.Chdir(t.TempDir())
 	set := request.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, store, nil)
+	run, node, err := dataPlane(machineOptions{Set: &set, Listen: "127.0.0.1:0", Store: store}, mesh.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

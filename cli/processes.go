@@ -53,6 +53,7 @@ func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainF
 	if err != nil {
 		return err
 	}
+	h.spec.Env = append(h.spec.Env, c.span.Env()...)
 	c.started = true
 	defer func() {
 		if e := h.close(); err == nil {

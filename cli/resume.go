@@ -38,13 +38,15 @@ func (c *command) resume() *cobra.Command {
 			if err := errors.Join(f.elsewhere.check(cmd, 0), f.checkTrackers(0)); err != nil {
 				return err
 			}
-			if f.on != "" {
-				return c.resumeOn(cmd, args[0], f)
-			}
-			if len(f.addresses) > 0 {
-				return c.resumeCluster(cmd.Context(), args[0], f.changed(cmd), f)
-			}
-			return c.runResume(cmd.Context(), args[0], f.changed(cmd), f)
+			return c.traced(cmd.Context(), f.trace, "resume", func() error {
+				if f.on != "" {
+					return c.resumeOn(cmd, args[0], f)
+				}
+				if len(f.addresses) > 0 {
+					return c.resumeCluster(cmd.Context(), args[0], f.changed(cmd), f)
+				}
+				return c.runResume(cmd.Context(), args[0], f.changed(cmd), f)
+			})
 		},
 	}
 	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "storage", "storage-limit", "resume", "python", "on-env-failure"})
@@ -53,6 +55,8 @@ func (c *command) resume() *cobra.Command {
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "with --on, print the job that would be submitted, and start nothing")
 	cmd.Flags().BoolVar(&f.Begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
 	cmd.Flags().StringSliceVar(&f.trackers, "log", nil, trackUsage)
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", metricsUsage)
+	cmd.Flags().StringVar(&f.trace, "trace", "", traceUsage)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	cmd.Flags().Int64Var(&f.Until, "until", 0, "save and stop at so many `steps`, as an interruption does; for members of a population")
 	_ = cmd.Flags().MarkHidden("until") // which is there
@@ -96,7 +100,12 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	defer release()
-	w, untrack, err := c.track(ctx, c.watcher(r, dir, f.json), r, dir, f.trackers)
+	w, hide, err := f.expose(ctx, c.watcher(r, dir, f.json), dir)
+	if err != nil {
+		return err
+	}
+	defer hide()
+	w, untrack, err := c.track(ctx, w, r, dir, f.trackers)
 	if err != nil {
 		return err
 	}
@@ -126,6 +135,7 @@ func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, 
 	if r, err = c.set.Resolve(l); err != nil {
 		return nil, nil, err
 	}
+	c.belong(r)
 	return before, r, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/tracing"
 )
 
 // machine is what a worker process carries out parts of runs with.
@@ -23,17 +24,18 @@ type machineOptions struct {
 	// Advertise is the address that others find it at, and then the only one: no socket
 	// is a way around it. Empty is the one it listens on.
 	Advertise string
-	TLS       *tls.Config   // TLS of the data plane; nil is for loopback alone
-	Store     string        // store of checkpoints
-	Allow     []string      // files and folders that submitted runs may name
-	Log       func(string)  // called with every refusal
-	Connect   time.Duration // time after which a worker that does not answer is unreachable; 0 is the default
+	TLS       *tls.Config       // TLS of the data plane; nil is for loopback alone
+	Store     string            // store of checkpoints
+	Allow     []string          // files and folders that submitted runs may name
+	Log       func(string)      // called with every refusal
+	Trace     *tracing.Exporter // sends traces of parts; nil is nobody
+	Connect   time.Duration     // time after which a worker that does not answer is unreachable; 0 is the default
 }
 
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
 	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect, Log: o.Log}
-	r, node, err := dataPlane(o.Set, o.Listen, how, o.Store, o.Allow)
+	r, node, err := dataPlane(o, how)
 	if err != nil {
 		return machine{}, err
 	}

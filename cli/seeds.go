@@ -18,6 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/stat"
 )
@@ -99,6 +100,7 @@ func seedRuns(ctx context.Context, r *request.Request, n int, out string) ([]*se
 	for i := range runs {
 		mine := *r
 		mine.Seed = r.Seed + uint64(i)
+		mine.Trace = phase.With(r.Trace, phase.Int("seed", int64(mine.Seed)))
 		runs[i] = &seedRun{r: &mine, dir: filepath.Join(out, fmt.Sprint(request.SeedPrefix, mine.Seed))}
 		if err := request.CheckOut(runs[i].dir); err != nil {
 			return nil, fmt.Errorf("%w (weft resume %s goes on with all seeds)", err, out)

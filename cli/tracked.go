@@ -18,7 +18,7 @@ import (
 // trackUsage is the help of --log.
 const trackUsage = "experiment `trackers` that get the run's metrics, through their own Python package: wandb, mlflow"
 
-// checkTrackers reports what is wrong with --log.
+// checkTrackers reports what is wrong with --log and --metrics.
 func (f *trainFlags) checkTrackers(seeds int) error {
 	var errs []error
 	for _, name := range f.trackers {
@@ -28,6 +28,9 @@ func (f *trainFlags) checkTrackers(seeds int) error {
 	}
 	if len(f.trackers) > 0 && (seeds > 0 || f.elsewhere.asked()) {
 		errs = append(errs, errors.New("--log: it is for a run in this process: leave out --seeds, --processes and --cluster"))
+	}
+	if f.metrics != "" && (seeds > 0 || f.elsewhere.asked()) {
+		errs = append(errs, errors.New("--metrics: it is for a run in this process: leave out --seeds; coordinators and workers have a --metrics of their own"))
 	}
 	return errors.Join(errs...)
 }

@@ -28,6 +28,8 @@ type trainFlags struct {
 	out           string
 	json          bool
 	trackers      []string
+	metrics       string // address to serve metrics at
+	trace         string // address of an OpenTelemetry collector
 	seeds         string
 	skip          bool               // verification
 	dry           bool               // show the configuration, and start nothing
@@ -82,7 +84,7 @@ func (c *command) train() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()
-			return c.runTrain(cmd, f, args)
+			return c.traced(cmd.Context(), f.trace, "train", func() error { return c.runTrain(cmd, f, args) })
 		},
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
@@ -92,6 +94,8 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.record, "record", "", "`file` of a data set to write all finished episodes of the training into")
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.StringSliceVar(&f.trackers, "log", nil, trackUsage)
+	flags.StringVar(&f.metrics, "metrics", "", metricsUsage)
+	flags.StringVar(&f.trace, "trace", "", traceUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, a file for --config, and start nothing; with --on, print the job that would be submitted")
 	flags.BoolVar(&f.skip, "no-verify", false, "do not check first that the policy computes the same as the plain loop of an author's package")
@@ -232,8 +236,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	if l.Policy() == auto && malformed == nil {
 		var choice *cost.Choice
 		var err error
-		asked := l
-		if l, choice, err = c.choose(cmd.Context(), l, f.auto, f.among()); err == nil {
+		asked, end := l, c.phase("calibrate")
+		l, choice, err = c.choose(cmd.Context(), l, f.auto, f.among())
+		if end(err); err == nil {
 			err = c.say(choice, f.json || f.dry)
 		}
 		if err != nil {
@@ -253,7 +258,10 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		}
 		return err
 	}
-	if err := c.verifyOnce(cmd.Context(), r, f, l.Value("algorithm")); err != nil {
+	c.belong(r)
+	end := c.phase("verify")
+	err := c.verifyOnce(cmd.Context(), r, f, l.Value("algorithm"))
+	if end(err); err != nil {
 		return err
 	}
 	if f.on != "" {
@@ -278,7 +286,12 @@ func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlag
 		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
 	err := c.legs(ctx, f, out, func(ctx context.Context) error {
-		w, untrack, err := c.track(ctx, c.watcher(r, out, f.json), r, out, f.trackers)
+		w, hide, err := f.expose(ctx, c.watcher(r, out, f.json), out)
+		if err != nil {
+			return err
+		}
+		defer hide()
+		w, untrack, err := c.track(ctx, w, r, out, f.trackers)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/observe"
 	"github.com/weft-rl/weft/internal/run/store"
+	"github.com/weft-rl/weft/internal/run/tracing"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -138,8 +139,13 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		o.Log = o.Log.With(journal.Worker, o.Name)
 	}
 	c.started = true
+	traces, err := tracing.Open(ctx, "", func(err error) { o.Log.Warn(fmt.Sprintf("traces are lost: %v", err)) })
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
 	m, err := newMachine(machineOptions{
-		Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect,
+		Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect, Trace: traces,
 		Log: func(text string) { o.Log.Warn(text) },
 	})
 	if err != nil {

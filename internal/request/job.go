@@ -28,6 +28,7 @@ func (r *Request) Job() (runner.Job, error) {
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
 		RestartEpisodes: r.Resume == "restart-episodes", Storage: storage, Profile: r.Profile,
+		Trace: r.Trace, TraceParent: r.TraceParent,
 	}, nil
 }
 

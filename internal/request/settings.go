@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 )
@@ -45,6 +46,7 @@ type Settings struct {
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"resumption if the environment cannot save its state: refuse, or start new episodes"`
 	Python          string        `names:"program" doc:"Python interpreter of environments that need one"`
 	Profile         bool          `default:"false" doc:"record where the time of the run goes: weft profile RUN shows it afterwards"`
+	TraceParent     string        `doc:"trace that the run belongs to, as a W3C traceparent; weft train --trace sets it"`
 	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"reaction to the failure of an environment in Python: stop the run, or restart the environment"`
 }
 
@@ -53,6 +55,7 @@ type Request struct {
 	Settings
 	Found   Found
 	Cluster *plan.Cluster // nil is lanes of this process
+	Trace   phase.Tracer  // told of the run's phases; nil is nobody
 	Single  bool          // it computes on one device, however many workers share the work
 }
 

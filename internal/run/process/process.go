@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
@@ -34,6 +35,9 @@ type Config struct {
 	Place string // address of the store, for resuming the run on another machine
 	// Files returns the folder of a run, in which its recorders write; nil is that there are none.
 	Files func(run string) (string, error)
+	// Trace begins the span of a part of a run, which belongs to the trace of parent; nil is that
+	// parts are not traced.
+	Trace func(parent string, a part.Assignment) phase.Span
 	// Patience is how long the store may take over anything small; 1 min.
 	Patience time.Duration
 }
@@ -47,13 +51,18 @@ func New(c Config) *Runner { return &Runner{c} }
 var _ part.Runner = (*Runner)(nil)
 
 // Run implements part.Runner.
-func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) error {
+func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) (err error) {
 	if err := check(a); err != nil {
 		return err
 	}
 	j, err := r.c.Job(a.Config)
 	if err != nil {
 		return err
+	}
+	if r.c.Trace != nil {
+		span := r.c.Trace(j.TraceParent, a)
+		j.Trace = span
+		defer func() { span.End(err) }()
 	}
 	if recorders := len(j.Wrap.Recorders()) > 0; (recorders || j.Profile) && r.c.Files != nil {
 		if j.Files, err = r.c.Files(a.Run); err != nil && recorders { // a profile goes without a file

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/profile"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/internal/run/timing"
 	"github.com/weft-rl/weft/plan"
@@ -70,6 +71,12 @@ type Job struct {
 	// Profile has the time of every replica recorded. The result has it, and so has the file
 	// profile.json in Dir, or else in Files.
 	Profile bool
+
+	// Trace is told of the run's phases; nil is nobody.
+	Trace phase.Tracer
+	// TraceParent is the W3C traceparent of the trace that the run belongs to; empty if it is not
+	// traced.
+	TraceParent string
 
 	Probe *Probe // looks into the run; nil for runs that are for their own sake
 

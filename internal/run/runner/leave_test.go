@@ -31,7 +31,7 @@ func TestLeave(t *testing.T) {
 			plain := quits(t, way, 0)
 			want := train(t, plain)
 			record := learnt(t, plain.Dir)
-			if ends := way == never || way == phase || way == behind || way == second; ends != (want.Steps >= 256) {
+			if ends := way == never || way == inner || way == behind || way == second; ends != (want.Steps >= 256) {
 				t.Fatalf("it ended after %d steps", want.Steps)
 			}
 			for k := range 3 {

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -56,7 +57,9 @@ func Follow(j Job) (*Follower, error) {
 		err = a.start(j)
 	}
 	if j.Resume {
+		end := phase.Begin(j.Trace, phaseRecover)
 		err = f.load(j)
+		end(err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -37,14 +37,14 @@ const (
 	top    = "top"    // return before the iteration has done anything
 	bottom = "bottom" // break at its end
 	value  = "value"  // return under a condition on a computed number
-	phase  = "phase"  // break out of a phase before the loop
+	inner  = "phase"  // break out of a phase before the loop
 	early  = "early"  // return from the phase
 	behind = "behind" // never; but the weights change behind the loop
 	second = "second" // never; but there are second environments, of another number
 	hangs  = "hangs"  // never; but in the third iteration collectors wait for what nobody sends
 )
 
-var ways = []string{never, top, bottom, value, phase, early, behind, second}
+var ways = []string{never, top, bottom, value, inner, early, behind, second}
 
 func newQuitter(s *rl.Scope, make algo.MakeEnv, way *string) (rl.Trainer, error) {
 	e, err := make.Batch(4)
@@ -106,7 +106,7 @@ func (q *quitter) learn(run *rl.Run, obs rl.Obs) rl.Tensor {
 }
 
 // stops reports whether the phase, which has 4 iterations, is left in the second.
-func (q *quitter) stops(p *rl.Run) bool { return (q.way == phase || q.way == early) && p.Iter() == 1 }
+func (q *quitter) stops(p *rl.Run) bool { return (q.way == inner || q.way == early) && p.Iter() == 1 }
 
 func (q *quitter) Train(run *rl.Run) error {
 	for p := run.Phase("first", 4); p.Next(); {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -15,13 +16,16 @@ func (s *Session) save() error {
 	if err := s.settle(); err != nil {
 		return err
 	}
+	end := phase.Begin(s.Trace, phaseCheckpoint, phase.Int("step", s.run.Steps()))
 	f, state, err := s.content()
 	if err != nil {
+		end(err)
 		return err
 	}
 	sync := func() error { return nil }
 	if b, ok := s.sink.(metrics.Barrier); ok {
 		if sync, err = b.Barrier(); err != nil {
+			end(err)
 			return err
 		}
 	}
@@ -37,6 +41,7 @@ func (s *Session) save() error {
 			err = s.vault.Save(step, f)
 		}
 		release()
+		end(err)
 		written <- err
 	}()
 	return nil

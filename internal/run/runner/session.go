@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -55,6 +56,7 @@ type Session struct {
 	stopped   bool       // ctx stopped the run
 	last      []rl.Array // the state at the last cut; nil before it
 	closed    bool
+	laps      laps
 
 	result Result
 }
@@ -73,6 +75,13 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
+	end := phase.Begin(j.Trace, phasePrepare)
+	s, err := prepared(j)
+	end(err)
+	return s, err
+}
+
+func prepared(j Job) (*Session, error) {
 	s := &Session{Job: j, saved: -1, taken: -1, evaluated: -1, size: func() int64 { return 0 }}
 	var err error
 	if s.assembly, err = assemble(j, s.cut, s.until); err != nil {
@@ -97,7 +106,9 @@ func (s *Session) prepare() (err error) {
 		}
 	}
 	if j.Resume {
-		if err := s.load(); err != nil {
+		end := phase.Begin(j.Trace, phaseRecover)
+		err := s.load()
+		if end(err); err != nil {
 			return err
 		}
 	}

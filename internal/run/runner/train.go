@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -49,6 +50,7 @@ func (s *Session) train() error {
 	if !s.exact && s.vault != nil && !s.loaded {
 		s.Watch.Note(s.inexact())
 	}
+	s.lapped()
 	err := s.world.Train(s.ctx)
 	if err = errors.Join(err, s.settle()); err != nil {
 		return s.explain(err)
@@ -66,7 +68,9 @@ func (s *Session) train() error {
 // compile makes the device program, if there is to be one, before the clock starts.
 func (s *Session) compile() error {
 	begun := s.Now()
+	end := phase.Begin(s.Trace, phaseCompile)
 	err := s.world.Compile()
+	end(err)
 	if took := s.Now().Sub(begun); took > time.Second {
 		s.Watch.Note(fmt.Sprintf("the loop was compiled in %.1f s", took.Seconds()))
 	}
@@ -122,6 +126,8 @@ func (s *Session) explain(err error) error {
 
 // cut returns every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
+	s.lap(c)
+	defer s.lapped()
 	if err := s.aborted(); err != nil {
 		return err
 	}
@@ -287,7 +293,9 @@ func (s *Session) evaluate() error {
 	if err := s.world.Refresh(); err != nil {
 		return err
 	}
+	end := phase.Begin(s.Trace, phaseEvaluation, phase.Int("step", s.run.Steps()), phase.Int("episodes", int64(s.EvalEpisodes)))
 	e, err := Evaluate(s.ctx, s.scope, s.Job, s.world.Trainer().Agent(), s.EvalEpisodes, true)
+	end(err)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
