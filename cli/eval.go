@@ -47,7 +47,7 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
 	f.weightFlags.flags(cmd, "evaluate")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
-	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
+	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` whose name ends in .gif, or in .mp4 if ffmpeg is installed")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().StringVar(&f.against, "against", "", "play --episodes games against the policy of another `run`")
 	cmd.Flags().IntVar(&f.openings, "openings", 2, "`moves` drawn at the beginning of a pair of games with --against; without any, greedy policies play the same game again and again")

@@ -75,12 +75,12 @@ func TestWrapOthersFiles(t *testing.T) {
 func TestVideoName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	do(t, 0, tiny("--out", "mine", "--env", "CartPole-v1")...)
-	contains(t, do(t, 2, "eval", "mine", "--video", "x.mp4").errors, "--video: x.mp4: a video is written as a GIF: name a file that ends in .gif, such as x.gif")
+	contains(t, do(t, 2, "eval", "mine", "--video", "x.avi").errors, "--video: x.avi: a video is written as a GIF or an MP4: name a file that ends in .gif or .mp4, such as x.gif")
 	contains(t, do(t, 2, "eval", "mine", "--video", "x").errors, "such as x.gif")
 	contains(t, do(t, 2, "eval", "mine", "--video", "nowhere/x.gif").errors, "--video: ", "nowhere", "no such file or directory")
 	contains(t, do(t, 2, "eval", "mine", "--record", "nowhere/x.jsonl").errors, "--record: ", "nowhere")
-	contains(t, do(t, 2, tiny("--env", "CartPole-v1", "--wrap", "video=x.mp4", "--out", "yours")...).errors, "--wrap: wrapper video=x.mp4: a video is written as a GIF")
-	for _, file := range []string{"x.mp4", "x", "yours"} {
+	contains(t, do(t, 2, tiny("--env", "CartPole-v1", "--wrap", "video=x.avi", "--out", "yours")...).errors, "--wrap: wrapper video=x.avi: a video is written as a GIF")
+	for _, file := range []string{"x.avi", "x", "yours"} {
 		absent(t, file)
 	}
 	do(t, 0, "eval", "mine", "--episodes", "1", "--video", "x.GIF")

@@ -38,3 +38,48 @@ func (pendulum) Draw(state rl.Tree) image.Image {
 
 // Rate returns that of its time steps.
 func (pendulum) Rate() float64 { return 20 }
+
+// Draw returns a picture of the two links, and of the bar that the tip is to reach.
+func (acrobot) Draw(state rl.Tree) image.Image {
+	s := rl.Floats(state.At(0))
+	c := sketch.New(pictureWidth/2, sketch.Point{X: -2.2, Y: -2.2}, sketch.Point{X: 2.2, Y: 2.2})
+	c.Line(sketch.Point{X: -2.2, Y: 1}, sketch.Point{X: 2.2, Y: 1}, .03, sketch.Grey)
+	joint := sketch.Point{X: math.Sin(s[0]), Y: -math.Cos(s[0])}
+	tip := sketch.Point{X: joint.X + math.Sin(s[0]+s[1]), Y: joint.Y - math.Cos(s[0]+s[1])}
+	c.Line(sketch.Point{}, joint, .16, sketch.Blue)
+	c.Line(joint, tip, .16, sketch.Red)
+	c.Disc(sketch.Point{}, .08, sketch.Black)
+	c.Disc(joint, .08, sketch.Black)
+	return c.Paletted
+}
+
+// Rate returns Gymnasium's.
+func (acrobot) Rate() float64 { return 15 }
+
+// Draw returns a picture of the car in its valley.
+func (mountainCar) Draw(state rl.Tree) image.Image { return drawValley(state, .5) }
+
+// Rate returns Gymnasium's.
+func (mountainCar) Rate() float64 { return 30 }
+
+// Draw returns a picture of the car in its valley.
+func (mountainCarContinuous) Draw(state rl.Tree) image.Image { return drawValley(state, .45) }
+
+// Rate returns Gymnasium's.
+func (mountainCarContinuous) Rate() float64 { return 30 }
+
+// drawValley draws the valley, the flag at the goal and the car.
+func drawValley(state rl.Tree, goal float64) image.Image {
+	height := func(x float64) float64 { return .45*math.Sin(3*x) + .55 }
+	x := rl.Floats(state.At(0))[0]
+	c := sketch.New(pictureWidth, sketch.Point{X: carLeft - .05, Y: 0}, sketch.Point{X: carRight + .05, Y: 1.25})
+	const parts = 60
+	for i := range parts {
+		a, b := carLeft+(carRight-carLeft)*float64(i)/parts, carLeft+(carRight-carLeft)*float64(i+1)/parts
+		c.Line(sketch.Point{X: a, Y: height(a)}, sketch.Point{X: b, Y: height(b)}, .012, sketch.Black)
+	}
+	c.Line(sketch.Point{X: goal, Y: height(goal)}, sketch.Point{X: goal, Y: height(goal) + .16}, .01, sketch.Grey)
+	c.Block(sketch.Point{X: goal, Y: height(goal) + .1}, sketch.Point{X: goal + .07, Y: height(goal) + .16}, sketch.Green)
+	c.Disc(sketch.Point{X: x, Y: height(x) + .05}, .045, sketch.Blue)
+	return c.Paletted
+}

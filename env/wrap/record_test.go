@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/env"
@@ -138,6 +139,9 @@ func TestVideo(t *testing.T) {
 	}{
 		{classic.Pendulum, "video=v.gif,time-limit=12", 12, 5},
 		{classic.CartPole, "video=v.gif,frame-stack=2,time-limit=6", 6, 2},
+		{classic.Acrobot, "video=v.gif,time-limit=7", 7, 7},
+		{classic.MountainCar, "video=v.gif,time-limit=8", 8, 3},
+		{classic.MountainCarContinuous, "video=v.gif,time-limit=8", 8, 3},
 		{mpe.SimpleSpread, "video=v.gif", 25, 10},
 		{mpe.SimpleTag, "video=v.gif,time-limit=9", 9, 10},
 	} {
@@ -215,6 +219,39 @@ func decode(t *testing.T, path string) *gif.GIF {
 		t.Fatal(err)
 	}
 	return film
+}
+
+// TestMP4: ffmpeg is given the film and writes the file; without it, a sentence says what to do.
+func TestMP4(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", bin)
+	if err := wrap.CheckVideo("film.mp4"); err == nil || !strings.Contains(err.Error(), "ffmpeg, which is not on the PATH: install it, or name a GIF, such as film.gif") {
+		t.Error(err)
+	}
+	program := filepath.Join(bin, "ffmpeg")
+	film := func(script string) error {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		s := newScope(t)
+		g, err := env.OpenGroups(s, wrap.Entry(classic.Pendulum, parse(t, "video=film.mp4,time-limit=5"), dir), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			g.Step(act(s, g, i))
+		}
+		return s.Close() // which writes the episode that it breaks off
+	}
+	if err := film("exec /bin/cat"); err != nil {
+		t.Fatal(err)
+	}
+	if got := decode(t, filepath.Join(dir, "film.mp4")); len(got.Image) != 3 {
+		t.Errorf("ffmpeg was given %d pictures", len(got.Image))
+	}
+	if err := film("echo no encoder >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "ffmpeg: exit status 3: no encoder") {
+		t.Error(err)
+	}
 }
 
 // One list records one video; an episode that is broken off is written as well.

@@ -9,6 +9,7 @@ import (
 	"image/gif"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -16,17 +17,25 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// CheckVideo returns an error if a file's name does not say that it is a GIF, which is what Video
-// writes.
+// CheckVideo returns an error if a file's name does not end in .gif or .mp4, which are the formats
+// that Video writes, or if it ends in .mp4 and there is no ffmpeg.
 func CheckVideo(file string) error {
-	if ext := filepath.Ext(file); !strings.EqualFold(ext, ".gif") {
-		return fmt.Errorf("a video is written as a GIF: name a file that ends in .gif, such as %s.gif", strings.TrimSuffix(file, ext))
+	ext := filepath.Ext(file)
+	gif := strings.TrimSuffix(file, ext) + ".gif"
+	switch {
+	case strings.EqualFold(ext, ".gif"):
+		return nil
+	case !strings.EqualFold(ext, ".mp4"):
+		return fmt.Errorf("a video is written as a GIF or an MP4: name a file that ends in .gif or .mp4, such as %s", gif)
+	}
+	if _, err := exec.LookPath(ffmpeg); err != nil {
+		return fmt.Errorf("an MP4 is made by ffmpeg, which is not on the PATH: install it, or name a GIF, such as %s", gif)
 	}
 	return nil
 }
 
-// Video draws the first episode of the first environment as a GIF. It records once,
-// however many environments it is put around one after another.
+// Video draws the first episode of the first environment as a GIF, or as an MP4 with the help of
+// ffmpeg. It records once, however many environments it is put around one after another.
 func Video(file string) Wrapper {
 	once := new(bool)
 	return Wrapper{text: "video=" + file, draws: true, watch: func(_ *rl.Scope, g env.Groups, at place) (env.Groups, error) {
@@ -129,7 +138,11 @@ func (v *video) finish() error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(gif.EncodeAll(f, &v.film), f.Close(), filming)
+	encode := gif.EncodeAll
+	if strings.EqualFold(filepath.Ext(v.path), ".mp4") {
+		encode = encodeMP4
+	}
+	err = errors.Join(encode(f, &v.film), f.Close(), filming)
 	v.film = gif.GIF{}
 	return err
 }

@@ -347,7 +347,7 @@ func TestRefuses(t *testing.T) {
 		{classic.Pendulum, "frame-stack=1", "frame-stack=1: a stack of 1 frames is too small"},
 		{classic.Pendulum, "normalize-obs=-1", "-1 is not a bound"},
 		{classic.Pendulum, "normalize-reward=2", "a discount of 2 is not between 0 and 1"},
-		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1: this environment has no drawing"},
+		{debug.Identity, "video", "video=episode.gif: Identity-v0: this environment has no drawing"},
 		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub does not support the wrapper"},
 	} {
 		_, err := env.OpenGroups(newScope(t), wrap.Entry(x.entry, parse(t, x.list), ""), 2, nil)
