@@ -21,6 +21,7 @@ type compareFlags struct {
 	ranges    []string
 	bar       string
 	svg, csv  string
+	parquet   string
 	json      bool
 	bootstrap stat.Bootstrap
 }
@@ -69,7 +70,7 @@ func (c *command) compare() *cobra.Command {
 			"mean is at or above the bar.",
 		Example: "  weft compare runs/ppo-CartPole-v1-seeds1-5 runs/a2c-CartPole-v1-seeds1-5\n" +
 			"  weft compare runs --by learning_rate --svg rates.svg\n" +
-			"  weft compare new=runs/today old=runs/yesterday --csv differences.csv\n" +
+			"  weft compare new=runs/today old=runs/yesterday --csv differences.csv --parquet differences.parquet\n" +
 			"  weft compare runs --range CartPole-v1=0:500 --range Acrobot-v1=-500:-60\n" +
 			"  weft compare runs/ppo-CartPole-v1-seeds1-5 --bar 475",
 		Args: someRuns,
@@ -81,6 +82,7 @@ func (c *command) compare() *cobra.Command {
 	cmd.Flags().StringVar(&f.bar, "bar", "", "`score` to reach: the optimality gap is measured from it, and groups are judged by it")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the comparison into a `file`")
 	cmd.Flags().StringVar(&f.csv, "csv", "", "write all scores and statistics into a `file`, a row each")
+	cmd.Flags().StringVar(&f.parquet, "parquet", "", "write the table of --csv into a Parquet `file`; empty numbers are NaN")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a JSON object and nothing else")
 	bootstrapFlags(cmd, &f.bootstrap)
 	return cmd
@@ -109,7 +111,7 @@ type compared struct {
 
 func (c *command) runCompare(args []string, f *compareFlags) error {
 	bar, wrongBar := f.asBar()
-	given, wrongRanges := parseRanges(f.ranges)
+	given, wrongRanges := parseRanges("--range", f.ranges)
 	runs, unread := study.Find(args)
 	if err := errors.Join(wrongBar, wrongRanges, f.checkAt(), checkBootstrap(f.bootstrap), unread); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (c *command) runCompare(args []string, f *compareFlags) error {
 		return err
 	}
 	c.started = true
-	if err := x.files(f.svg, f.csv); err != nil {
+	if err := x.files(f.svg, f.csv, f.parquet); err != nil {
 		return err
 	}
 	if f.json {
@@ -152,8 +154,8 @@ func (f *compareFlags) checkAt() error {
 	return nil
 }
 
-// parseRanges reads the scales of tasks.
-func parseRanges(texts []string) (map[string]stat.Range, error) {
+// parseRanges reads intervals of tasks, TASK=LOW:HIGH, that a flag was given.
+func parseRanges(flag string, texts []string) (map[string]stat.Range, error) {
 	out := map[string]stat.Range{}
 	var errs []error
 	for _, text := range texts {
@@ -162,7 +164,7 @@ func parseRanges(texts []string) (map[string]stat.Range, error) {
 		a, err := strconv.ParseFloat(low, 64)
 		b, err2 := strconv.ParseFloat(high, 64)
 		if i < 1 || !ok || err != nil || err2 != nil || !(a < b) {
-			errs = append(errs, fmt.Errorf("--range: %q is not of the form TASK=LOW:HIGH, such as CartPole-v1=0:500, with LOW below HIGH", text))
+			errs = append(errs, fmt.Errorf("%s: %q is not of the form TASK=LOW:HIGH, such as CartPole-v1=0:500, with LOW below HIGH", flag, text))
 			continue
 		}
 		out[text[:i]] = stat.Range{Low: a, High: b}

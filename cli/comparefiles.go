@@ -5,21 +5,34 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 
+	"github.com/weft-rl/weft/data/parquet"
 	"github.com/weft-rl/weft/internal/draw/chart"
 	"github.com/weft-rl/weft/internal/stat"
 )
 
-// files writes the drawing and the table that were asked for.
-func (x *compared) files(svg, table string) error {
+// files writes the drawing and the tables that were asked for.
+func (x *compared) files(svg, table, columns string) error {
 	var errs []error
 	if svg != "" {
 		errs = append(errs, writeFigure(svg, x.figure()))
 	}
-	if table != "" {
-		errs = append(errs, x.table(table))
+	if table != "" || columns != "" {
+		rows, err := x.table()
+		if err != nil {
+			return err
+		}
+		if table != "" {
+			errs = append(errs, writeCSV(table, rows))
+		}
+		if columns != "" {
+			errs = append(errs, writeTo(columns, func(w io.Writer) error { return parquet.WriteTable(w, asColumns(rows)) }))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -81,15 +94,16 @@ func (x *compared) rows(all []stat.Estimate) (out []chart.Row) {
 	return out
 }
 
-// table writes the scores of all runs as they were recorded, and all statistics.
-func (x *compared) table(path string) error {
-	rows := [][]string{{"statistic", "group", "over", "task", "seed", "threshold", "value", "low", "high"}}
+// table returns the scores of all runs as they were recorded, and all statistics, under a row with
+// the names of the columns.
+func (x *compared) table() (rows [][]string, err error) {
+	rows = [][]string{{"statistic", "group", "over", "task", "seed", "threshold", "value", "low", "high"}}
 	for _, g := range x.grouping.Groups {
 		for _, task := range x.grouping.Tasks {
 			for _, r := range g.Tasks[task] {
 				score, err := r.Score(x.metric, x.at)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				rows = append(rows, []string{"score", g.Name, "", task, r.Settings["seed"], "", exact(score), "", ""})
 			}
@@ -112,7 +126,28 @@ func (x *compared) table(path string) error {
 		e := p.Improvement
 		rows = append(rows, []string{"probability_of_improvement", x.Groups[p.First].Name, x.Groups[p.Second].Name, "", "", "", exact(e.Value), exact(e.Low), exact(e.High)})
 	}
-	return writeCSV(path, rows)
+	return rows, nil
+}
+
+// asColumns returns a table as columns: texts up to the seed, and then numbers, of which an empty
+// one is NaN.
+func asColumns(rows [][]string) (out []parquet.Column) {
+	for i, name := range rows[0] {
+		c := parquet.Column{Name: name}
+		for _, row := range rows[1:] {
+			if i <= slices.Index(rows[0], "seed") {
+				c.Texts = append(c.Texts, row[i])
+				continue
+			}
+			x, err := strconv.ParseFloat(row[i], 64)
+			if err != nil {
+				x = math.NaN()
+			}
+			c.Floats = append(c.Floats, x)
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // writeCSV writes rows into a file.

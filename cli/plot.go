@@ -17,6 +17,7 @@ type plotFlags struct {
 	time      bool
 	smooth    float64
 	out       string
+	published []string
 	bootstrap stat.Bootstrap
 }
 
@@ -30,6 +31,7 @@ func (c *command) plot() *cobra.Command {
 			"a folder of many; LABEL= names its group.",
 		Example: "  weft plot runs/ppo-CartPole-v1-seeds1-5 runs/a2c-CartPole-v1-seeds1-5\n" +
 			"  weft plot runs --by learning_rate --out rates.svg\n" +
+			"  weft plot runs --published Acrobot-v1=-91.7:-55.3\n" +
 			"  weft plot new=runs/today old=runs/yesterday --time --smooth 0.8",
 		Args: someRuns,
 		RunE: func(_ *cobra.Command, args []string) error { return c.runPlot(args, f) },
@@ -37,6 +39,7 @@ func (c *command) plot() *cobra.Command {
 	f.runsFlags.flags(cmd)
 	cmd.Flags().BoolVar(&f.time, "time", false, "draw against the time that training took instead of steps")
 	cmd.Flags().Float64Var(&f.smooth, "smooth", 0, "`weight` of the past in a moving average, from 0, which draws what was recorded, to below 1")
+	cmd.Flags().StringArrayVar(&f.published, "published", nil, "shade an interval to compare a task's curves with, as `TASK=LOW:HIGH`; may be repeated")
 	cmd.Flags().StringVar(&f.out, "out", "plot.svg", "`file` to draw into")
 	bootstrapFlags(cmd, &f.bootstrap)
 	f.bootstrap.Resamples = 1000 // there are many points
@@ -49,8 +52,9 @@ func (c *command) runPlot(args []string, f *plotFlags) error {
 	if !(f.smooth >= 0 && f.smooth < 1) {
 		err = fmt.Errorf("--smooth: %v is not from 0 to below 1", f.smooth)
 	}
+	published, wrong := parseRanges("--published", f.published)
 	runs, unread := study.Find(args)
-	if err := errors.Join(err, checkBootstrap(f.bootstrap), unread); err != nil {
+	if err := errors.Join(err, wrong, checkBootstrap(f.bootstrap), unread); err != nil {
 		return err
 	}
 	metric, err := study.Metric(runs, f.metric)
@@ -62,7 +66,7 @@ func (c *command) runPlot(args []string, f *plotFlags) error {
 		return err
 	}
 	c.started = true
-	if err := writeFigure(f.out, f.figure(grouping, metric)); err != nil {
+	if err := writeFigure(f.out, f.figure(grouping, metric, published)); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "drew %s of %d runs into %s\n", metric, len(runs), f.out)
@@ -73,7 +77,7 @@ func (c *command) runPlot(args []string, f *plotFlags) error {
 const plotPlaces = 150
 
 // figure draws a panel for each task.
-func (f *plotFlags) figure(g study.Grouping, metric string) chart.Figure {
+func (f *plotFlags) figure(g study.Grouping, metric string, published map[string]stat.Range) chart.Figure {
 	out := chart.Figure{}
 	label := "steps"
 	if f.time {
@@ -84,6 +88,9 @@ func (f *plotFlags) figure(g study.Grouping, metric string) chart.Figure {
 	}
 	for i, task := range g.Tasks {
 		p := chart.Lines{Title: task, XLabel: label, YLabel: metric}
+		if r, ok := published[task]; ok {
+			p.Band = &chart.Band{Low: r.Low, High: r.High}
+		}
 		for style, x := range g.Groups {
 			if s, ok := f.series(x.Tasks[task], metric, style); ok {
 				p.Series = append(p.Series, s)

@@ -17,7 +17,8 @@ import (
 type Column struct {
 	Name   string
 	Ints   []int64
-	Floats []float64 // used if Ints is nil
+	Texts  []string  // used if Ints is nil
+	Floats []float64 // used if Ints and Texts are nil
 }
 
 // WriteTable writes columns of equal length as a Parquet file, compressed, for programs that read
@@ -26,7 +27,10 @@ func WriteTable(to io.Writer, columns []Column) error {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		fields[i] = arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Int64}
-		if c.Ints == nil {
+		switch {
+		case c.Texts != nil:
+			fields[i] = arrow.Field{Name: c.Name, Type: arrow.BinaryTypes.String}
+		case c.Ints == nil:
 			fields[i] = arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Float64, Nullable: true}
 		}
 	}
@@ -55,8 +59,12 @@ func WriteTable(to io.Writer, columns []Column) error {
 
 // append adds the column's values to what is built.
 func (c Column) append(to array.Builder) {
-	if c.Ints != nil {
+	switch {
+	case c.Ints != nil:
 		to.(*array.Int64Builder).AppendValues(c.Ints, nil)
+		return
+	case c.Texts != nil:
+		to.(*array.StringBuilder).AppendValues(c.Texts, nil)
 		return
 	}
 	valid := make([]bool, len(c.Floats))

@@ -184,8 +184,15 @@ type Lines struct {
 	XLow, XHigh           *float64 // ends of the axes; nil follows the series
 	YLow, YHigh           *float64
 	At                    *float64 // a height to compare with
+	Band                  *Band    // heights to compare with
 	Tall                  float64  // 0 is the usual height
 }
+
+// bandColour is that of an interval to compare with.
+const bandColour = "#cfd6df"
+
+// Band is an interval of heights.
+type Band struct{ Low, High float64 }
 
 func (p Lines) height() float64 { return max(p.Tall, 210) }
 
@@ -199,8 +206,15 @@ func (p Lines) draw(c *canvas, b box) {
 	if p.At != nil {
 		ys = append(ys, *p.At)
 	}
+	if p.Band != nil {
+		ys = append(ys, p.Band.Low, p.Band.High)
+	}
 	x, y := newAxis(xs, p.XLow, p.XHigh, b.left, b.right), newAxis(ys, p.YLow, p.YHigh, b.bottom, b.top)
 	c.text((b.left+b.right)/2, b.top-8, fontSize, "middle", "bold", p.Title)
+	if p.Band != nil {
+		low, high := y.at(p.Band.Low), y.at(p.Band.High)
+		c.bar(b.left, high, b.right-b.left, max(2, low-high), bandColour)
+	}
 	c.yAxis(y, b, p.YLabel)
 	c.xAxis(x, b, p.XLabel)
 	if p.At != nil {
