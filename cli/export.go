@@ -73,11 +73,26 @@ func (c *command) runExport(ctx context.Context, dir string, flags []config.Assi
 	}
 	about := export.About{Algorithm: r.Found.Algorithm.Name, Env: r.Env, Wrappers: r.Found.Wrap.Changing(), Step: step, Weights: what}
 	files, err := f.write(p, about, dir)
-	if err = errors.Join(err, p.Close()); err != nil {
+	if err = errors.Join(exportable(err, r, dir), p.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "wrote %s: %s\n", strings.Join(files, " and "), about)
 	return nil
+}
+
+// exportable adds to the error of a policy that cannot be exported what to do. Of an agent that
+// searches, the network can be.
+func exportable(err error, r *request.Request, dir string) error {
+	if !errors.As(err, new(export.Unwritable)) {
+		return err
+	}
+	fields, unknown := config.Fields(r.Found.Config)
+	for _, f := range fields {
+		if unknown == nil && f.Key == "act_by" && f.Value == "search" {
+			return fmt.Errorf("the agent acts by a search, which an ONNX model cannot hold: weft export %s --set act_by=network exports its network, and weft serve %s answers with the search (%w)", dir, dir, err)
+		}
+	}
+	return fmt.Errorf("the policy cannot be exported; weft serve %s answers with it: %w", dir, err)
 }
 
 // onCPU has the agent of a run on the CPU, wherever it was trained.

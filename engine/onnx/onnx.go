@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/gomlx/compute"
 
@@ -150,7 +151,10 @@ func (w *writer) inputs(m Model, f *ir.Func) {
 }
 
 func (w *writer) failf(format string, args ...any) {
-	w.errs = append(w.errs, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(w.errs, func(x error) bool { return x.Error() == err.Error() }) {
+		w.errs = append(w.errs, err)
+	}
 }
 
 // free returns a name that nothing else has.

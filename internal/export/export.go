@@ -77,8 +77,19 @@ func ONNX(p *runner.Player, about About) ([]byte, error) {
 	for _, out := range one.Out {
 		m.Outputs[out.At] = onnx.Output{Name: out.Name, Doc: describe(out)}
 	}
-	return onnx.Encode(m, onnx.Recording{Module: one.module, Rows: rows}, onnx.Recording{Module: other.module, Rows: otherRows})
+	text, err := onnx.Encode(m, onnx.Recording{Module: one.module, Rows: rows}, onnx.Recording{Module: other.module, Rows: otherRows})
+	if err != nil {
+		return nil, Unwritable{err}
+	}
+	return text, nil
 }
+
+// Unwritable is the error of a policy that ONNX models cannot hold.
+type Unwritable struct{ Err error }
+
+func (e Unwritable) Error() string { return e.Err.Error() }
+
+func (e Unwritable) Unwrap() error { return e.Err }
 
 // String says in a sentence where the policy comes from.
 func (a About) String() string {
