@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/weft-rl/weft/internal/config"
 )
 
 var (
@@ -91,12 +93,31 @@ func picture(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
+// furnish gives a run all that its details can show.
+func furnish(t *testing.T, run string) {
+	t.Helper()
+	line := `{"step":400,"iter":4,"seconds":2,"episode/return_mean":-80,"edge/steps/messages":2,"edge/steps/bytes":2000,"edge/steps/wait":0.25,"edge/steps/depth":1,"group/collector/busy":0.5,"group/collector/wait":0.5,"group/learner/busy":0.75,"group/learner/wait":0.25}` + "\n"
+	for name, text := range map[string]string{"metrics.jsonl": line, profileFile: profiled, logFile: "epoch 1 begins\nworker w1 was lost\n", "film.mp4": "film"} {
+		if err := os.WriteFile(filepath.Join(run, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestBrowser: the page sorts, filters and chooses runs by mouse and keyboard, draws their curves,
 // shows a run, and follows what is written.
 func TestBrowser(t *testing.T) {
 	ctx := browser(t)
 	dir := folder(t)
+	furnish(t, filepath.Join(dir, "stopped"))
 	s, server := site(t, dir)
+	s.Edges = func(context.Context, []config.Assignment) ([]Edge, error) {
+		return []Edge{{"steps", "collector", "learner"}}, nil
+	}
+	s.Cluster = func(context.Context) (Cluster, error) {
+		return Cluster{Coordinator: "127.0.0.1:7700", Workers: []Worker{{Name: "w0", State: "working", Run: "mine"}}, Runs: []ClusterRun{{Name: "mine", Phase: "running", Workers: []string{"w0"}}}}, nil
+	}
+	s.lookAround(t.Context())
 	does(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
 	is(t, ctx, `document.querySelectorAll("#runs tbody tr").length === 7`)
 	is(t, ctx, `document.querySelectorAll("#chart .curve").length === 5`)
@@ -123,6 +144,11 @@ func TestBrowser(t *testing.T) {
 
 	does(t, ctx, script(`[...document.querySelectorAll("button.name")].find(b => b.textContent.includes("stopped")).click()`))
 	is(t, ctx, `document.getElementById("details-body").textContent.includes("learning_rate") && document.querySelector("#details img").naturalWidth > 0`)
+
+	is(t, ctx, `document.querySelectorAll("#traffic svg .flow").length === 1 && document.querySelector("#traffic table").textContent.includes("2 kB")`)
+	is(t, ctx, `[...document.querySelectorAll("#details .stack img")].every(i => i.naturalWidth > 0) && document.querySelector("#details .stack pre").textContent.includes("environment")`)
+	is(t, ctx, `document.querySelector("#faults li").textContent.includes("was lost") && document.querySelector("#details video") !== null`)
+	is(t, ctx, `!document.getElementById("cluster").hidden && document.getElementById("cluster-workers").textContent.includes("w0")`)
 
 	write(t, filepath.Join(dir, "stopped"), "Acrobot-v1", 1, "0.001", 8, -90)
 	s.Scan()

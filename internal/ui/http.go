@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -36,6 +37,9 @@ func (s *Site) Handler() http.Handler {
 	mux.HandleFunc("GET /api/file", s.fileOf)
 	mux.HandleFunc("GET /api/graph", s.drawn("graph"))
 	mux.HandleFunc("GET /api/plan", s.drawn("plan"))
+	mux.HandleFunc("GET /api/traffic", s.trafficOf)
+	mux.HandleFunc("GET /api/profile", s.profileOf)
+	mux.HandleFunc("GET /api/cluster", s.clusterOf)
 	mux.HandleFunc("GET /api/events", s.events)
 	return headers(mux)
 }
@@ -59,6 +63,7 @@ type table struct {
 	Changes int64             `json:"changes"`
 	Common  map[string]string `json:"common"`
 	Runs    []summary         `json:"runs"`
+	Cluster bool              `json:"cluster"` // there is one to be shown
 }
 
 type summary struct {
@@ -73,7 +78,7 @@ func (s *Site) runsTable(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	runs, changes := s.list()
-	t := table{Changes: changes, Common: common(runs), Runs: []summary{}}
+	t := table{Changes: changes, Common: common(runs), Runs: []summary{}, Cluster: s.Cluster != nil}
 	for _, r := range runs {
 		x := summary{r, map[string]*string{}}
 		for k, v := range r.Settings {
@@ -102,8 +107,14 @@ func (s *Site) oneRun(w http.ResponseWriter, q *http.Request) {
 		fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	_, noLog := s.roots[x.root].Stat(path.Join(x.dir, logFile))
-	reply(w, map[string]any{"run": x, "settings": x.Settings, "metrics": names, "films": s.films(x), "log": noLog == nil})
+	has := func(file string) bool {
+		_, err := s.roots[x.root].Stat(path.Join(x.dir, file))
+		return err == nil
+	}
+	split := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "edge/") || strings.HasPrefix(name, "group/") })
+	reply(w, map[string]any{
+		"run": x, "settings": x.Settings, "metrics": names, "films": s.films(x), "log": has(logFile), "profile": has(profileFile), "split": split,
+	})
 }
 
 // asked returns the run that a request names; nil if it answered that there is none.
@@ -231,23 +242,25 @@ func (s *Site) fileOf(w http.ResponseWriter, q *http.Request) {
 		fail(w, http.StatusNotFound, err)
 		return
 	}
-	kind := "text/plain; charset=utf-8"
 	if name != logFile {
-		kind = "image/gif"
-	} else if len(data) > mostLog {
+		w.Header().Set("Content-Type", filmKinds[path.Ext(name)])
+		http.ServeContent(w, q, name, time.Time{}, bytes.NewReader(data)) // browsers ask for films in pieces
+		return
+	}
+	if len(data) > mostLog {
 		data = data[len(data)-mostLog:]
 	}
-	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write(data) // a client that has left
 }
 
 // mostLog bounds the bytes at the end of a log that are shown.
 const mostLog = 256 << 10
 
-// drawing is a picture that is made once.
+// drawing is a picture, or what else takes a while, that is made once.
 type drawing struct {
 	once sync.Once
-	svg  []byte
+	text []byte
 	err  error
 }
 
@@ -258,31 +271,45 @@ func (s *Site) drawn(what string) http.HandlerFunc {
 		if x == nil {
 			return
 		}
-		key := what + "\n" + x.Settings["algorithm"]
-		if what == "plan" {
-			key = fmt.Sprint(what, x.ID, x.config)
-		}
-		s.mu.Lock()
-		d := s.made[key]
-		if d == nil {
-			d = &drawing{}
-			s.made[key] = d
-		}
-		s.mu.Unlock()
-		d.once.Do(func() {
-			if what == "plan" {
-				d.svg, d.err = s.Plan(context.WithoutCancel(q.Context()), x.file)
-			} else {
-				d.svg, d.err = s.Graph(context.WithoutCancel(q.Context()), x.Settings["algorithm"])
-			}
-		})
-		if d.err != nil {
-			fail(w, http.StatusNotFound, d.err)
+		svg, err := s.make(q.Context(), what, x)
+		if err != nil {
+			fail(w, http.StatusNotFound, err)
 			return
 		}
 		w.Header().Set("Content-Type", "image/svg+xml")
-		_, _ = w.Write(d.svg) // a client that has left
+		_, _ = w.Write(svg) // a client that has left
 	}
+}
+
+// make returns what is made of a run's settings, once: the picture of its graph or its plan, or the
+// edges of its plan as JSON.
+func (s *Site) make(ctx context.Context, what string, x *run) ([]byte, error) {
+	key := what + "\n" + x.Settings["algorithm"]
+	if what != "graph" {
+		key = fmt.Sprint(what, x.ID, x.config)
+	}
+	s.mu.Lock()
+	d := s.made[key]
+	if d == nil {
+		d = &drawing{}
+		s.made[key] = d
+	}
+	s.mu.Unlock()
+	d.once.Do(func() {
+		ctx := context.WithoutCancel(ctx)
+		switch what {
+		case "plan":
+			d.text, d.err = s.Plan(ctx, x.file)
+		case "edges":
+			var edges []Edge
+			if edges, d.err = s.Edges(ctx, x.file); d.err == nil {
+				d.text, d.err = json.Marshal(edges)
+			}
+		default:
+			d.text, d.err = s.Graph(ctx, x.Settings["algorithm"])
+		}
+	})
+	return d.text, d.err
 }
 
 // events tells of runs that changed, as server-sent events. A client that comes again says in

@@ -171,7 +171,10 @@ func (s *Site) metricNames(x *run) ([]string, error) {
 	return out, nil
 }
 
-// films returns the pictures that move in a run's folder.
+// filmKinds are the content types of films, by the ends of their names.
+var filmKinds = map[string]string{".gif": "image/gif", ".mp4": "video/mp4"}
+
+// films returns the films in a run's folder.
 func (s *Site) films(x *run) []string {
 	f, err := s.roots[x.root].Open(x.dir)
 	if err != nil {
@@ -179,7 +182,7 @@ func (s *Site) films(x *run) []string {
 	}
 	defer f.Close()
 	names, _ := f.Readdirnames(-1)
-	names = slices.DeleteFunc(names, func(n string) bool { return path.Ext(n) != ".gif" })
+	names = slices.DeleteFunc(names, func(n string) bool { return filmKinds[path.Ext(n)] == "" })
 	slices.Sort(names)
 	return names
 }

@@ -30,6 +30,10 @@ type Options struct {
 	Graph func(ctx context.Context, algorithm string) ([]byte, error)
 	// Plan returns the plan of the run with some settings as SVG.
 	Plan func(ctx context.Context, settings []config.Assignment) ([]byte, error)
+	// Edges returns the edges of the plan of the run with some settings.
+	Edges func(ctx context.Context, settings []config.Assignment) ([]Edge, error)
+	// Cluster returns how a cluster stands; nil if none is shown.
+	Cluster func(ctx context.Context) (Cluster, error)
 }
 
 // Site is the runs of some folders.
@@ -45,6 +49,7 @@ type Site struct {
 	curves  curveCache
 	made    map[string]*drawing
 	sweeps  sweepCache
+	cluster []byte        // the cluster as JSON; nil if it was not asked yet
 	scanned chan struct{} // closed when the folders were read once
 	ended   chan struct{} // closed when no more events will be told
 	end     sync.Once
@@ -144,18 +149,24 @@ func (s *Site) Scan() {
 		close(s.scanned)
 	}
 	if changed {
-		s.changes++
-		close(s.waiting)
-		s.waiting = make(chan struct{})
+		s.changed()
 	}
 }
 
-// Watch scans at every tick until ctx is done.
+// changed counts a change and wakes those who wait for one. It is called with the lock held.
+func (s *Site) changed() {
+	s.changes++
+	close(s.waiting)
+	s.waiting = make(chan struct{})
+}
+
+// Watch scans, and asks the cluster, at every tick until ctx is done.
 func (s *Site) Watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		s.Scan()
+		s.lookAround(ctx)
 		select {
 		case <-ctx.Done():
 			return

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -303,7 +304,7 @@ func TestPage(t *testing.T) {
 	if policy := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") {
 		t.Errorf("policy %q", policy)
 	}
-	for _, name := range []string{"app.js", "chart.js", "table.js", "style.css", "icon.svg"} {
+	for _, name := range []string{"app.js", "chart.js", "details.js", "table.js", "style.css", "icon.svg"} {
 		if status, body := get(t, server.URL+"/"+name); status != http.StatusOK || strings.Contains(body, "https://") {
 			t.Errorf("%s: status %d, or it names another site", name, status)
 		}
@@ -338,5 +339,79 @@ func BenchmarkScan(b *testing.B) {
 	defer s.Close()
 	for b.Loop() {
 		s.Scan()
+	}
+}
+
+// TestTraffic: the newest lines of a record say what crosses between groups, and where.
+func TestTraffic(t *testing.T) {
+	dir := folder(t)
+	line := `{"step":%d,"iter":%d,"seconds":1,"edge/steps/messages":2,"edge/steps/bytes":%d,"edge/steps/wait":0.25,"edge/steps/depth":%d,"group/learner/busy":0.75,"group/learner/wait":0.25}` + "\n"
+	text := fmt.Sprintf(line, 100, 1, 1000, 3) + fmt.Sprintf(line, 200, 2, 3000, 1)
+	if err := os.WriteFile(filepath.Join(dir, "stopped", "metrics.jsonl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, server := site(t, dir)
+	s.Edges = func(context.Context, []config.Assignment) ([]Edge, error) {
+		return []Edge{{"steps", "collector", "learner"}}, nil
+	}
+	got := decoded[traffic](t, server.URL+"/api/traffic?run=0:stopped")
+	want := traffic{
+		Lines: 2, Edges: []edgeTraffic{{Edge: Edge{"steps", "collector", "learner"}, Messages: 2, Bytes: 2000, Wait: .25, Depth: 3}},
+		Groups: []groupTime{{"learner", .75, .25}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if !decoded[struct{ Split bool }](t, server.URL+"/api/run?run=0:stopped").Split || decoded[struct{ Split bool }](t, server.URL+"/api/run?run=0:fast/seed1").Split {
+		t.Error("a run that is split is not known")
+	}
+}
+
+// profiled is a profile of one replica.
+const profiled = `{"version":1,"policy":"plain","replicas":[{"group":"loop","rank":0,"cores":2,"iterations":1,"seconds":1,"other":0.5,
+"operations":[{"class":"environment","name":"CartPole step","calls":1,"seconds":0.5}],
+"spans":[{"name":"CartPole step","class":"environment","begin":1000,"seconds":0.25},{"name":"CartPole step","class":"environment","begin":500001000,"seconds":0.25}]}]}`
+
+// TestProfile: a profile is shown as bars, as a timeline, as text and as a file.
+func TestProfile(t *testing.T) {
+	dir := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, "stopped", profileFile), []byte(profiled), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, server := site(t, dir)
+	for as, want := range map[string]string{
+		"bars": "<svg", "timeline": "<title>CartPole step 250 ms</title>", "text": "environment steps", "trace": `"traceEvents"`, "": "bars, timeline, text or trace",
+	} {
+		if _, body := get(t, server.URL+"/api/profile?run=0:stopped&as="+as); !strings.Contains(body, want) {
+			t.Errorf("%s: %s", as, body)
+		}
+	}
+	if status, body := get(t, server.URL+"/api/profile?run=0:fast/seed1&as=bars"); status != http.StatusNotFound || !strings.Contains(body, "without --profile") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// TestCluster: the page has what the cluster last said, and a change is told.
+func TestCluster(t *testing.T) {
+	s, server := site(t, folder(t))
+	if status, _ := get(t, server.URL+"/api/cluster"); status != http.StatusNotFound {
+		t.Error(status)
+	}
+	say := Cluster{Coordinator: "a:1", Workers: []Worker{{Name: "w0", State: "idle"}}}
+	var trouble error
+	s.Cluster = func(context.Context) (Cluster, error) { return say, trouble }
+	_, before := s.list()
+	s.lookAround(t.Context())
+	s.lookAround(t.Context())
+	if got := decoded[Cluster](t, server.URL+"/api/cluster"); !reflect.DeepEqual(got.Workers, say.Workers) {
+		t.Errorf("%+v", got)
+	}
+	if _, now := s.list(); now != before+1 {
+		t.Errorf("%d changes", now-before)
+	}
+	trouble = errors.New("connection refused")
+	s.lookAround(t.Context())
+	if got := decoded[Cluster](t, server.URL+"/api/cluster"); got.Trouble != "connection refused" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -59,7 +59,7 @@ func (w *World) Iteration() (out []rl.Logged) {
 		out = append(out, rl.Logged{Name: fmt.Sprintf(format, args...), X: x})
 	}
 	now := w.totals()
-	for i, name := range names(w.top.Edges) {
+	for i, name := range EdgeNames(w.top.Edges) {
 		a, b := w.before.edges[i], now.edges[i]
 		add(float64(b.Messages-a.Messages), "edge/%s/messages", name)
 		add(float64(b.Bytes-a.Bytes), "edge/%s/bytes", name)
@@ -86,9 +86,9 @@ func (w *World) Iteration() (out []rl.Logged) {
 	return out
 }
 
-// names returns the names of edges, of which later ones of the same name are
-// numbered: metrics are told apart by name.
-func names(edges []plan.Edge) []string {
+// EdgeNames returns the names of edges as metrics have them: later ones of the same name are
+// numbered.
+func EdgeNames(edges []plan.Edge) []string {
 	out := make([]string, 0, len(edges))
 	for _, e := range edges {
 		name := e.Name

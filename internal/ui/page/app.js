@@ -4,7 +4,7 @@
 const by = id => document.getElementById(id);
 const usual = ["episode/return_mean", "eval/return"];
 const names = new Map(); // of runs, by id
-let changes = 0, metrics = [], drawing = 0, open = null;
+let changes = 0, metrics = [], drawing = 0, open = null, clustered = false;
 
 const chart = new Chart(by("chart"), readOff);
 const table = new Table(by("runs"), () => { remember(); curves(); differences(); }, details);
@@ -18,6 +18,7 @@ async function ask(path) {
 async function load() {
   const data = await ask("api/runs");
   changes = data.changes;
+  clustered = data.cluster;
   for (const r of data.runs) {
     r.set = { ...data.common };
     for (const [k, v] of Object.entries(r.settings)) if (v === null) delete r.set[k]; else r.set[k] = v;
@@ -160,95 +161,6 @@ function rowOf(kind, texts) {
   return tr;
 }
 
-// details shows one run.
-async function details(r) {
-  open = r.id;
-  const section = by("details"), body = by("details-body");
-  section.hidden = false;
-  by("details-title").textContent = r.path;
-  const answer = await ask("api/run?run=" + encodeURIComponent(r.id)).catch(e => ({ trouble: e.message }));
-  if (open !== r.id) return;
-  if (answer.trouble) { body.textContent = answer.trouble; return; }
-  const left = document.createElement("div"), right = document.createElement("div");
-  left.append(heading("Settings"), list(answer.settings));
-  right.append(heading("Loop"), await picture("graph", r, "The dataflow graph of the training loop of " + r.name));
-  right.append(heading("Plan"), planButton(r));
-  if (answer.films.length) right.append(heading("Films"), films(r, answer.films));
-  if (answer.log) right.append(heading("Log"), await log(r));
-  if (open !== r.id) return;
-  body.replaceChildren(left, right);
-  section.focus();
-  section.scrollIntoView({ block: "start" });
-}
-
-function heading(text) {
-  const h = document.createElement("h3");
-  h.textContent = text;
-  return h;
-}
-
-function list(settings) {
-  const dl = document.createElement("dl");
-  for (const k of Object.keys(settings).sort()) {
-    const dt = document.createElement("dt"), dd = document.createElement("dd");
-    dt.textContent = k;
-    dd.textContent = settings[k] === "" ? "–" : settings[k];
-    dl.append(dt, dd);
-  }
-  return dl;
-}
-
-// picture shows an SVG of a run, or why there is none.
-async function picture(what, r, alt) {
-  const path = `api/${what}?run=` + encodeURIComponent(r.id), answer = await fetch(path);
-  if (!answer.ok) {
-    const p = document.createElement("p");
-    p.className = "hint";
-    p.textContent = "No picture: " + (await answer.text()).trim();
-    return p;
-  }
-  const div = document.createElement("div"), img = document.createElement("img");
-  div.className = "picture";
-  div.tabIndex = 0;
-  img.alt = alt;
-  img.src = URL.createObjectURL(await answer.blob());
-  div.append(img);
-  return div;
-}
-
-// planButton makes the plan when it is asked for: it is measured, which takes a while.
-function planButton(r) {
-  const b = document.createElement("button");
-  b.type = "button";
-  b.textContent = "Make the plan and measure it";
-  b.addEventListener("click", async () => {
-    b.disabled = true;
-    b.textContent = "Running a few iterations…";
-    b.replaceWith(await picture("plan", r, "Where the groups of the loop of " + r.name + " run, and what crosses between them"));
-  });
-  return b;
-}
-
-function films(r, names) {
-  const div = document.createElement("div");
-  div.className = "films";
-  for (const n of names) {
-    const img = document.createElement("img");
-    img.loading = "lazy";
-    img.alt = "Film " + n;
-    img.src = `api/file?run=${encodeURIComponent(r.id)}&name=${encodeURIComponent(n)}`;
-    div.append(img);
-  }
-  return div;
-}
-
-async function log(r) {
-  const pre = document.createElement("pre"), answer = await fetch(`api/file?run=${encodeURIComponent(r.id)}&name=log.txt`);
-  pre.tabIndex = 0;
-  pre.textContent = await answer.text();
-  return pre;
-}
-
 // The address remembers what is shown, so that it can be sent to somebody or opened again.
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 
@@ -265,12 +177,19 @@ function follow() {
   let due = 0;
   source.onopen = () => { by("link").hidden = false; };
   source.onerror = () => { by("link").hidden = true; };
-  source.onmessage = () => {
+  const changed = new Set();
+  source.onmessage = e => {
+    for (const id of JSON.parse(e.data)) changed.add(id);
     if (due) return; // several changes in a row are read once
     due = setTimeout(async () => {
       due = 0;
+      const ids = new Set(changed);
+      changed.clear();
+      await cluster();
+      if (ids.size === 0) return;
       await load();
       await curves();
+      if (ids.has(open)) await refresh();
     }, 400);
   };
 }
@@ -296,6 +215,7 @@ async function begin() {
   const ids = new URLSearchParams(location.hash.slice(1)).getAll("run").filter(id => table.rows.has(id) || table.runs.some(r => r.id === id));
   const first = ids.length ? ids : table.visible.slice(0, 5).map(r => r.id);
   if (first.length) table.choose(first, true);
+  await cluster();
   document.body.dataset.ready = Math.round(performance.now()); // milliseconds after the visit began
   follow();
 }
