@@ -245,6 +245,9 @@ func appendNumber(b []byte, x float64) []byte {
 	return strconv.AppendFloat(b, x, 'g', -1, 64)
 }
 
+// ParseRow reads a line of a record.
+func ParseRow(line []byte) (Row, error) { return parseRow(line) }
+
 // parseRow reads a line token by token, because decoding into a map would lose
 // the order of the values.
 func parseRow(line []byte) (Row, error) {

@@ -125,6 +125,7 @@ type record struct {
 	at    epoch
 	file  *os.File       // the newest of the record; nil while it is closed
 	lines metrics.Record // while file is open
+	board board          // likewise
 	limit int64          // maximum of bytes in a file; 0 is the default
 	end   int64          // bytes written to file since it was opened
 	dirty bool           // lines were written and not synced
@@ -309,7 +310,11 @@ func (r *record) write(number, offset int64, lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
+	fresh := lines[min(int64(len(lines)), max(0, r.lines.Open-(at-start))):]
 	n, err := r.file.WriteAt(lines, at-start)
+	if err == nil {
+		r.board.add(r.dir, fresh)
+	}
 	r.end = max(r.end, at-start+int64(n))
 	r.lines.Open, r.dirty = max(r.lines.Open, r.end), true
 	return err
@@ -472,6 +477,7 @@ func (r *record) close() {
 }
 
 func (r *record) shut() {
+	r.board.close()
 	if r.file != nil {
 		_ = r.file.Close() // what counts was synced before it was said to count
 		r.file = nil

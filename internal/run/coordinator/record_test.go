@@ -2,8 +2,10 @@ package coordinator
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -325,4 +327,42 @@ func TestLeftover(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.holds(t, rows("1", "2", "3"))
+}
+
+// TestBoard: what TensorBoard shows is written with the record: new lines alone, in a file of each
+// epoch.
+func TestBoard(t *testing.T) {
+	r := &record{dir: t.TempDir()}
+	line := func(step int) string { return fmt.Sprintf("{\"step\":%d,\"iter\":%d,\"seconds\":1,\"loss\":0.5}\n", step, step) }
+	files := func() (sizes []int64) {
+		names, err := filepath.Glob(filepath.Join(r.dir, "events.out.tfevents.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
+			info, err := os.Stat(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, info.Size())
+		}
+		return sizes
+	}
+	if err := errors.Join(r.rewind(1, -1, false, 0), r.write(1, 0, []byte(line(1)+line(2)))); err != nil {
+		t.Fatal(err)
+	}
+	two := files()
+	if err := r.write(1, 0, []byte(line(1)+line(2))); err != nil {
+		t.Fatal(err)
+	}
+	if again := files(); len(two) != 1 || !slices.Equal(again, two) {
+		t.Errorf("lines that are sent again are written again: %v, %v", two, again)
+	}
+	if err := errors.Join(r.write(1, int64(2*len(line(1))), []byte(line(3))), r.rewind(2, 1, false, 0), r.write(2, 0, []byte(line(2)))); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(); len(got) != 2 || got[0] <= two[0] || got[1] == 0 {
+		t.Errorf("files of %v bytes", got)
+	}
+	r.close()
 }
