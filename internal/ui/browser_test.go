@@ -16,8 +16,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/weft-rl/weft/internal/config"
 )
 
 var (
@@ -81,6 +79,14 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
+// printed has the browser show pages as they are printed, or, with an empty name, as usual.
+func printed(media string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media})
+		return err
+	})
+}
+
 // picture writes what the window shows.
 func picture(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
@@ -111,9 +117,6 @@ func TestBrowser(t *testing.T) {
 	dir := folder(t)
 	furnish(t, filepath.Join(dir, "stopped"))
 	s, server := site(t, dir)
-	s.Edges = func(context.Context, []config.Assignment) ([]Edge, error) {
-		return []Edge{{"steps", "collector", "learner"}}, nil
-	}
 	s.Cluster = func(context.Context) (Cluster, error) {
 		return Cluster{Coordinator: "127.0.0.1:7700", Workers: []Worker{{Name: "w0", State: "working", Run: "mine"}}, Runs: []ClusterRun{{Name: "mine", Phase: "running", Workers: []string{"w0"}}}}, nil
 	}
@@ -147,7 +150,7 @@ func TestBrowser(t *testing.T) {
 
 	is(t, ctx, `document.querySelectorAll("#traffic svg .flow").length === 1 && document.querySelector("#traffic table").textContent.includes("2 kB")`)
 	is(t, ctx, `[...document.querySelectorAll("#details .stack img")].every(i => i.naturalWidth > 0) && document.querySelector("#details .stack pre").textContent.includes("environment")`)
-	is(t, ctx, `document.querySelector("#faults li").textContent.includes("was lost") && document.querySelector("#details video") !== null`)
+	is(t, ctx, `document.querySelector("#faults li")?.textContent.includes("was lost") && document.querySelector("#details video") !== null`)
 	is(t, ctx, `!document.getElementById("cluster").hidden && document.getElementById("cluster-workers").textContent.includes("w0")`)
 
 	write(t, filepath.Join(dir, "stopped"), "Acrobot-v1", 1, "0.001", 8, -90)
@@ -196,6 +199,10 @@ func TestShots(t *testing.T) {
 		picture(t, ctx, x.name+"-joined")
 		does(t, ctx, chromedp.Click(`#runs .name`))
 		is(t, ctx, `document.querySelector("#details img")?.naturalWidth > 0`)
+		does(t, ctx, chromedp.EmulateViewport(x.width, 3000), script(`window.scrollTo(0, document.getElementById("details").offsetTop)`))
 		picture(t, ctx, x.name+"-details")
+		does(t, ctx, printed("print"))
+		picture(t, ctx, x.name+"-print")
+		does(t, ctx, printed(""))
 	}
 }

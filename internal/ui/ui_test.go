@@ -68,6 +68,9 @@ func site(t *testing.T, dirs ...string) (*Site, *httptest.Server) {
 		Plan: func(context.Context, []config.Assignment) ([]byte, error) {
 			return nil, errors.New("the policy plain has no plan")
 		},
+		Edges: func(context.Context, []config.Assignment) ([]Edge, error) {
+			return []Edge{{"steps", "collector", "learner"}, {"net", "learner", "collector"}}, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -350,10 +353,7 @@ func TestTraffic(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "stopped", "metrics.jsonl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, server := site(t, dir)
-	s.Edges = func(context.Context, []config.Assignment) ([]Edge, error) {
-		return []Edge{{"steps", "collector", "learner"}}, nil
-	}
+	_, server := site(t, dir)
 	got := decoded[traffic](t, server.URL+"/api/traffic?run=0:stopped")
 	want := traffic{
 		Lines: 2, Edges: []edgeTraffic{{Edge: Edge{"steps", "collector", "learner"}, Messages: 2, Bytes: 2000, Wait: .25, Depth: 3}},

@@ -209,9 +209,9 @@ async function cluster() {
   by("cluster").hidden = false;
   by("cluster-text").textContent = c.trouble ? "The coordinator does not answer: " + c.trouble : `Coordinator ${c.coordinator}, ${c.workers.length} workers, ${c.runs.length} runs`;
   fill("cluster-workers", ["Worker", "Host", "Cores", "Memory", "Devices", "State", "Run"],
-    (c.workers || []).map(w => [w.name, w.host, w.cores, w.memory ? bytes(w.memory) : "–", w.devices.join(", "), w.state, w.run || "–"]));
+    (c.workers || []).map(w => [w.name, w.host, w.cores, w.memory ? bytes(w.memory) : "–", (w.devices || []).join(", "), w.state, w.run || "–"]));
   fill("cluster-runs", ["Run", "Phase", "Epoch", "Workers", "Steps", "Saved", "Steps/s", "Others wait for", "Restarts", "Why"],
-    (c.runs || []).map(r => [r.name, r.phase, r.epoch, r.workers.join(", ") || "–", short(r.steps), short(r.saved), short(r.speed), r.slowest || "–", r.restarts, r.fault || r.why || "–"]));
+    (c.runs || []).map(r => [r.name, r.phase, r.epoch, (r.workers || []).join(", ") || "–", short(r.steps), short(r.saved), short(r.speed), r.slowest || "–", r.restarts, r.fault || r.why || "–"]));
   const told = (c.runs || []).flatMap(r => (r.history || []).slice(-8).map(l => r.name + ": " + l)).concat(c.left_out || []);
   by("cluster-history").textContent = told.join("\n");
   by("cluster-history").hidden = told.length === 0;
