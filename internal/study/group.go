@@ -26,7 +26,7 @@ type Grouping struct {
 // not make it another contender.
 var bookkeeping = []string{
 	"seed", "env", "wrap", "preset", "eval_every", "eval_episodes", "checkpoint_every", "checkpoint_steps", "keep",
-	"resume", "python", "on_env_failure", "steps", "max_workers", "storage", "storage_limit", "profile",
+	"resume", "python", "on_env_failure", "steps", "max_workers", "storage", "storage_limit", "profile", "trace_parent",
 }
 
 // By groups runs: those with a label by it, the others by the settings by, or,

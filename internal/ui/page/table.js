@@ -14,7 +14,7 @@ const fixed = [
 ];
 
 // quiet are settings that would not help to tell runs apart.
-const quiet = ["seed", "env", "algorithm", "steps", "preset", "resume", "python", "keep", "checkpoint_every", "checkpoint_steps", "eval_every", "eval_episodes"];
+const quiet = ["seed", "env", "algorithm", "steps", "preset", "resume", "python", "keep", "checkpoint_every", "checkpoint_steps", "eval_every", "eval_episodes", "trace_parent"];
 const mostSettings = 6;
 
 function numeric(text) {
