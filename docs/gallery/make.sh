@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Makes the pictures of docs/gallery.md from runs of the weft command: bash docs/gallery/make.sh
+# [ROW...]. WEFT names the command, SEEDS the number of seeds, RUNS the folder of runs. A run that is
+# there is not trained again.
+set -euo pipefail
+weft=${WEFT:-weft} seeds=${SEEDS:-3} runs=${RUNS:-runs/gallery}
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$runs"
+
+# row NAME ALGORITHM ENV STEPS METRIC LOW:HIGH FLAG... trains some seeds and draws their curves, with
+# the interval that they are compared with; none is -.
+row() {
+	local name=$1 algorithm=$2 env=$3 steps=$4 metric=$5 interval=$6
+	shift 6
+	wanted "$name" || return 0
+	local out=$runs/$name
+	[ -e "$out" ] || "$weft" train "$algorithm" --env "$env" --steps "$steps" --seeds "$seeds" --out "$out" "$@" >"$out.log" 2>&1
+	local published=()
+	[ "$interval" = - ] || published=(--published "$env=$interval")
+	"$weft" plot "$algorithm=$out" --metric "$metric" "${published[@]}" --out "$here/$name.svg"
+}
+
+# film NAME RUN draws an episode.
+film() {
+	wanted "$1" || return 0
+	"$weft" eval "$2" --episodes 1 --video "$here/$1.gif" >/dev/null
+}
+
+wanted() { [ ${#rows[@]} -eq 0 ] || [[ " ${rows[*]} " == *" $1 "* ]]; }
+rows=("$@")
+
+return=episode/return_mean
+online=(--eval-episodes 0)
+
+# Classic control. Intervals: mean and standard deviation over episodes of RL Zoo's trained agents,
+# of c51 those of CleanRL's runs.
+row ppo ppo CartPole-v1 64000 $return 499:500 "${online[@]}" --preset quick
+row a2c a2c CartPole-v1 200000 $return 499:500 "${online[@]}"
+row dqn dqn CartPole-v1 50000 $return 499:500 "${online[@]}"
+row c51 c51 CartPole-v1 100000 $return 460.7:500 "${online[@]}"
+row qrdqn qrdqn CartPole-v1 50000 $return 499:500 "${online[@]}"
+row rainbow rainbow CartPole-v1 50000 $return - "${online[@]}"
+row impala impala CartPole-v1 200000 $return - "${online[@]}"
+row reinforce reinforce CartPole-v1 400000 $return - "${online[@]}"
+row ac ac CartPole-v1 200000 $return - "${online[@]}"
+row r2d2 r2d2 CartPolePositions-v1 60000 $return - "${online[@]}"
+row sac sac Pendulum-v1 20000 $return -245.7:-68.3 "${online[@]}"
+row td3 td3 Pendulum-v1 20000 $return -242.1:-61.6 "${online[@]}"
+row ddpg ddpg Pendulum-v1 20000 $return -246.4:-57.8 "${online[@]}"
+
+# Several agents, on tiny tasks. In the two-step game VDN is known to reach 7 and QMIX 8.
+row mappo mappo Agents-v0 40000 $return - "${online[@]}"
+row maddpg maddpg Agents-v0 20000 $return - "${online[@]}"
+row matd3 matd3 Agents-v0 20000 $return - "${online[@]}"
+row qmix qmix TwoStep-v0 20000 eval/return 7.8:8.2 --eval-every 2000 --eval-episodes 20
+row vdn vdn TwoStep-v0 20000 eval/return 6.8:7.2 --eval-every 2000 --eval-episodes 20
+row iql-independent iql-independent TwoStep-v0 20000 eval/return 6.8:7.2 --eval-every 2000 --eval-episodes 20
+
+# Games.
+row alphazero alphazero board/TicTacToe-v0 20000 eval/return - --eval-every 4000 --eval-episodes 40 --set act_by=network
+
+# Data: episodes of the first run of sac, and the return of what recorded them.
+expert=$runs/expert.parquet
+[ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
+data=(--data "$expert" --eval-every 1000 --eval-episodes 20)
+row bc bc Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
+row td3bc td3bc Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
+row iql iql Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
+row awac awac Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
+row cql cql Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
+row gail gail Pendulum-v1 100000 $return -245.7:-68.3 --data "$expert" "${online[@]}"
+
+# Films.
+short() { # NAME ALGORITHM ENV LIMIT FLAG...
+	wanted "film-$1" || return 0
+	local out=$runs/film-$1
+	[ -e "$out" ] || "$weft" train "$2" --env "$3" --wrap "time-limit=$4" --out "$out" --eval-episodes 0 "${@:5}" >"$out.log" 2>&1
+	film "film-$1" "$out"
+}
+short cartpole ppo CartPole-v1 60 --preset quick
+short acrobot ppo Acrobot-v1 120 --steps 100000
+short pendulum sac Pendulum-v1 80 --steps 20000
+film film-tictactoe "$runs/alphazero/seed1"
+if wanted film-spread; then
+	[ -e "$runs/film-spread" ] || "$weft" train mappo --env mpe/simple_spread-v3 --steps 200000 --out "$runs/film-spread" --eval-episodes 0 >"$runs/film-spread.log" 2>&1
+	film film-spread "$runs/film-spread"
+fi
+
+# Graphs of loops, and a comparison.
+for algorithm in ppo dqn sac; do
+	wanted "graph-$algorithm" && "$weft" graph "$algorithm" --format overview >"$here/graph-$algorithm.svg"
+done
+wanted compare && "$weft" compare ppo="$runs/ppo" dqn="$runs/dqn" qrdqn="$runs/qrdqn" --metric $return --svg "$here/compare.svg" >/dev/null
+exit 0
