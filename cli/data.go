@@ -34,7 +34,7 @@ func (c *command) data() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(c.dataInfo(), c.dataShow(), c.dataCheck(), c.dataMerge(), c.dataSplit(), c.dataImport())
+	cmd.AddCommand(c.dataInfo(), c.dataShow(), c.dataCheck(), c.dataMerge(), c.dataSplit(), c.dataImport(), c.dataExport())
 	return cmd
 }
 
@@ -212,7 +212,7 @@ func (c *command) dataImport() *cobra.Command {
 			"reward, terminated, truncated and a row with an empty reward for the final observation of each episode, of\n" +
 			"episodes that --wrap record=FILE wrote (.jsonl), or, through Python, of an HDF5 file with D4RL's names or\n" +
 			"a data set of Minari. With --env the numbers must lie in that environment's spaces; without, spaces are\n" +
-			"found from the numbers.",
+			"Minari's, or found from the numbers.",
 		Example: "  weft data import steps.csv --out steps.parquet\n" +
 			"  weft data import hopper.npz --env Hopper-v5 --out hopper.parquet\n" +
 			"  weft data import minari:mujoco/hopper/medium-v0 --python .venv/bin/python --out hopper.parquet",
@@ -235,6 +235,28 @@ func (c *command) dataImport() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "`file` of the data set")
 	cmd.Flags().StringVar(&id, "env", "", "environment that the episodes are of, by `id`")
 	cmd.Flags().StringVar(&python, "python", "", "Python `interpreter` that has h5py or minari")
+	return cmd
+}
+
+func (c *command) dataExport() *cobra.Command {
+	var out, python string
+	cmd := &cobra.Command{
+		Use: "export SET", Short: "Write a data set for other programs", Args: oneSet,
+		Long: "Export writes a data set as a NumPy archive (.npz) with D4RL's names (observations, next_observations,\n" +
+			"actions, rewards, terminals, timeouts), or, through Python, as a data set of Minari. weft data import makes\n" +
+			"the same data set of either again, with the same checksum. pandas, polars and DuckDB open a data set as it is.",
+		Example: "  weft data export expert.parquet --out expert.npz\n" +
+			"  weft data export expert.parquet --python .venv/bin/python --out minari:pendulum/expert-v0",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return errors.New("--out is needed: it names an archive, FILE.npz, or a data set of Minari, minari:NAME")
+			}
+			m, err := dataset.Export(args[0], out, python)
+			return c.made(out, m, err)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "`file` that ends in .npz, or minari:NAME")
+	cmd.Flags().StringVar(&python, "python", "", "Python `interpreter` that has minari")
 	return cmd
 }
 

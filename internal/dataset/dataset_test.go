@@ -218,3 +218,32 @@ func TestParts(t *testing.T) {
 		t.Errorf("%+v %+v %v", h, lengths, err)
 	}
 }
+
+// TestExport: an exported archive has D4RL's arrays, and is imported as the same data set, spaces
+// included.
+func TestExport(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"debug:identity", "debug:continuous"} {
+		want := opened(t, name).Meta()
+		if _, err := dataset.Export(name, in("x.npz"), ""); err != nil {
+			t.Fatal(err)
+		}
+		got, err := dataset.Import(in("again"), dataset.Source{Path: in("x.npz")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Checksum != want.Checksum || got.Env != want.Env {
+			t.Errorf("%s: checksum %s of %s, want %s of %s", name, got.Checksum, got.Env, want.Checksum, want.Env)
+		}
+	}
+	if _, err := dataset.Export("debug:identity", in("x.csv"), ""); err == nil || !strings.Contains(err.Error(), "a data set is exported as FILE.npz or minari:NAME") {
+		t.Error(err)
+	}
+	if _, err := dataset.Export("debug:identity", in("none/x.npz"), ""); err == nil {
+		t.Error("an archive in a folder that is not there")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}

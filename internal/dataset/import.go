@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -25,7 +26,11 @@ type table struct {
 	obs, next, action     array
 	reward                []float64
 	terminated, truncated []bool
+	about                 *data.Meta // environment and spaces, if the file names them
 }
+
+// described is the name of the array that holds a set's description, as bytes of JSON.
+const described = "weft.data"
 
 // Import makes a data set of a NumPy archive (.npz), a CSV file, episodes that --wrap record=FILE
 // wrote (.jsonl), or, through Python, an HDF5 file or a data set of Minari (minari:NAME).
@@ -34,7 +39,15 @@ func Import(out string, from Source) (data.Meta, error) {
 	if err != nil {
 		return data.Meta{}, fmt.Errorf("%s: %w", from.Path, err)
 	}
-	return from.write(out, t)
+	return from.knowing(t).write(out, t)
+}
+
+// knowing returns the source with what the file itself says of it, where nothing else was said.
+func (from Source) knowing(t *table) Source {
+	if d := t.about; d != nil && from.Obs == nil && from.Action == nil {
+		from.Env, from.Obs, from.Action = d.Env, d.Obs, d.Action
+	}
+	return from
 }
 
 // ImportRecords makes a data set of the files that --wrap record=FILE wrote in one run, in the
@@ -69,29 +82,33 @@ func (from Source) write(out string, t *table) (data.Meta, error) {
 // read reads the steps by the kind of file.
 func (s Source) read() (*table, error) {
 	if name, ok := strings.CutPrefix(s.Path, "minari:"); ok {
-		return s.foreign("minari", name)
+		return fromArchive(s.foreign("minari", name))
 	}
 	switch ext := filepath.Ext(s.Path); ext {
 	case ".npz":
-		a, err := readArchive(s.Path)
-		if err != nil {
-			return nil, err
-		}
-		return fromArchive(a)
+		return fromArchive(readArchive(s.Path))
 	case ".csv":
 		return readCSV(s.Path)
 	case ".jsonl":
 		return readRecords(s.Path)
 	case ".hdf5", ".h5":
-		return s.foreign("hdf5", s.Path)
+		return fromArchive(s.foreign("hdf5", s.Path))
 	default:
 		return nil, fmt.Errorf("files ending in %q are not imported: a data set is made of .npz, .csv, .jsonl, .hdf5 and minari:NAME", ext)
 	}
 }
 
 // fromArchive finds the steps in arrays by the names that D4RL has for them.
-func fromArchive(a map[string]array) (*table, error) {
+func fromArchive(a map[string]array, err error) (*table, error) {
+	if err != nil {
+		return nil, err
+	}
 	t := &table{}
+	if x, ok := a[described]; ok {
+		if t.about, err = x.meta(); err != nil {
+			return nil, fmt.Errorf("array %q: %w", described, err)
+		}
+	}
 	names := func(list ...string) (array, error) {
 		for _, n := range list {
 			if x, ok := a[n]; ok {
@@ -100,7 +117,6 @@ func fromArchive(a map[string]array) (*table, error) {
 		}
 		return array{}, fmt.Errorf("there is no array %q (nor %s)", list[0], strings.Join(list[1:], " or "))
 	}
-	var err error
 	var reward, term, trunc array
 	for _, x := range []struct {
 		to   *array
@@ -124,6 +140,16 @@ func fromArchive(a map[string]array) (*table, error) {
 		return nil, fmt.Errorf("rewards, terminals and timeouts are one number for each of %d rows", t.obs.rows())
 	}
 	return t, nil
+}
+
+// meta returns the description whose text an array holds, as bytes.
+func (a array) meta() (*data.Meta, error) {
+	text := make([]byte, len(a.x))
+	for i, c := range a.x {
+		text[i] = byte(c)
+	}
+	m := &data.Meta{}
+	return m, json.Unmarshal(text, m)
 }
 
 // space returns a space that the numbers lie in: choices, if they are single whole numbers from 0
