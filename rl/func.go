@@ -57,6 +57,7 @@ func (f *Func[I, O]) call(k Key, in I) O {
 	if c := f.scope.under(leaves); c != nil {
 		return f.inline(c, k, Rebuild(in, c.lift(leaves)))
 	}
+	alongside("function", f.name, leaves)
 	if m := f.scope.dev.together; m != nil && m.Whole(f.name) {
 		leaves = allRows(m, leaves)
 	}

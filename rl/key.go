@@ -38,6 +38,9 @@ type Key struct {
 	// in is the key inside a device program, where the iteration is itself a graph
 	// value; nil elsewhere.
 	in *graphKey
+	// next is the key of the same draw in the next iteration, where follows is set.
+	next    [4]uint32
+	follows bool
 }
 
 // NewKey returns the root of all keys of a seed.
@@ -58,8 +61,31 @@ func (k Key) Fold(x uint64) Key {
 		out.path = k.in.path.fold(keyFold{lo: uint32(x), hi: uint32(x >> 32)})
 		return k.inside(out)
 	}
-	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
-	return Key{w: philox.Block(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
+	out := Key{w: folded(k.w, x), row: k.row, own: k.own, follows: k.follows}
+	if k.follows {
+		out.next = folded(k.next, x)
+	}
+	return out
+}
+
+// folded returns the 128 bits of a key with a number folded in.
+func folded(w [4]uint32, x uint64) [4]uint32 {
+	return philox.Block([4]uint32{uint32(x), uint32(x >> 32), w[2], w[3]}, [2]uint32{w[0], w[1]})
+}
+
+// iteration derives the key of iteration i, which knows the key of the iteration behind it.
+func (k Key) iteration(i uint64) Key {
+	out := k.Fold(i)
+	out.next, out.follows = folded(k.w, i+1), true
+	return out
+}
+
+// Ahead returns the key of the same draw in the next iteration. ok is false where it is not known,
+// as in a device program. A component that has to wait for what it draws can bring it then.
+//
+//weft:refuse draw by run.Key, which belongs to the iteration
+func (k Key) Ahead() (next Key, ok bool) {
+	return Key{w: k.next, row: k.row, own: k.own}, k.follows
 }
 
 // Use derives the key of a named use.
@@ -127,6 +153,22 @@ func (k Key) of(leaves []Tensor) Key {
 		}
 	}
 	return k
+}
+
+// alongside fails if an operation is given a replica's shares of batches with unequal numbers of
+// rows: they are not rows that stand beside each other in the whole batches.
+func alongside(what, name string, leaves []Tensor) {
+	var first *Span
+	for _, t := range leaves {
+		switch {
+		case t.val == nil || t.val.share == nil:
+		case first == nil:
+			first = t.val.share
+		case *first != *t.val.share:
+			failf("%s %q is given a share of %d rows beside a share of %d: draw as many rows in both samples, or let one learner have them",
+				what, name, first.Of, t.val.share.Of)
+		}
+	}
 }
 
 // filled returns the key for a batch of rows that is filled up to more of them.

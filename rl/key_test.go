@@ -222,3 +222,28 @@ func TestNormalDoesNotDependOnBatch(t *testing.T) {
 	}
 	equal(t, "rows 7, 8", normal(k.At(7), 2), normal(k, 20)[14:18])
 }
+
+// TestAhead: a key of a run knows the key that the same line has in the next iteration.
+func TestAhead(t *testing.T) {
+	s := scope(t)
+	var next []rl.Key
+	train(t, stepping(s, 1, func(run *rl.Run) {
+		keys := []rl.Key{run.Key("a"), run.Key("a", 3, 1), run.Key("b")}
+		for i, k := range keys {
+			if next != nil && k.Bits(5, 0) != next[i].Bits(5, 0) {
+				t.Errorf("iteration %d: key %d is not what was said before", run.Iter(), i)
+			}
+		}
+		next = nil
+		for _, k := range keys {
+			ahead, ok := k.Ahead()
+			if !ok || ahead.Bits(5, 0) == k.Bits(5, 0) {
+				t.Errorf("iteration %d: no other key is ahead", run.Iter())
+			}
+			next = append(next, ahead)
+		}
+	}), rl.NewRun(s, 4, nil))
+	if _, ok := rl.NewKey(1).Ahead(); ok {
+		t.Error("a key of no run is followed by another")
+	}
+}

@@ -76,6 +76,7 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
+	alongside("loss", l.name, leaves)
 	o, k := l.scope.Observed(), k.of(leaves)
 	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
 		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))

@@ -275,7 +275,7 @@ func (r *Run) Key(use string, at ...int) Key {
 		k = k.foldNode(l.iter, &keyFold{node: l.iter})
 		k.in.path.l = l
 	} else {
-		k = k.Fold(uint64(r.Iter()))
+		k = k.iteration(uint64(r.Iter()))
 	}
 	k.own = r.scope.sharded()
 	for _, i := range at {

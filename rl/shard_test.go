@@ -2,6 +2,7 @@ package rl_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -152,4 +153,21 @@ func TestParts(t *testing.T) {
 	}
 	fails(t, func() { rl.System.Part(x, 1, 4) }, "rows 1 to 4")
 	fails(t, func() { rl.System.Concat([]rl.Tensor{x, rl.FromFlat(s, []float32{1}, 1)}) }, "part 1")
+}
+
+// TestAlongside: shares of two samples of as many rows may meet in a function, those of unequal
+// ones may not.
+func TestAlongside(t *testing.T) {
+	s := scope(t)
+	type pair struct{ A, B rl.Tensor }
+	add := rl.NewFunc(s, "add", func(_ *rl.Ctx, p pair) rl.Tensor { return p.A })
+	rows := func(n int) rl.Tensor { return rl.FromFlat(s, make([]float32, n), n) }
+	a, b := rl.System.Share(rows(10), 5, 10), rl.System.Share(rows(11), 5, 11)
+	if err := rl.Catch(func() error { add.Call(rl.Key{}, pair{a, rl.System.Share(rows(10), 5, 10)}); return nil }); err != nil {
+		t.Error(err)
+	}
+	err := rl.Catch(func() error { add.Call(rl.Key{}, pair{a, b}); return nil })
+	if err == nil || !strings.Contains(err.Error(), `function "add" is given a share of 10 rows beside a share of 11`) {
+		t.Error(err)
+	}
 }

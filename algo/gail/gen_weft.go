@@ -12,7 +12,7 @@ import (
 var genText []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genStores, genFine}, Lowered: edge.Iteration(trainLowered), Text: genText})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genStores, genFine, genLearners, genCentral}, Lowered: edge.Iteration(trainLowered), Text: genText})
 }
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.

@@ -161,6 +161,19 @@ func (m *emitter) rowsOf(d def) bool {
 // mixed refuses operations that put rows beside each other which replicas share
 // out differently: those of a minibatch stay with the environments they came from,
 // those of a sample are shared out evenly.
+//
+// Rows of several samples may stand beside each other. Every replica draws all of
+// each sample, by the same key from the same state, and edge.Part leaves replica r of
+// k the rows from r*n/k to (r+1)*n/k: numbers that depend on n, the rows of the
+// sample, and on nothing else. An operation puts row i of one argument beside row i
+// of another, so the plain loop gives it as many rows of each. Then r*n/k is the same
+// number for all of them, and the rows that replica r puts beside each other are rows
+// that the plain loop puts beside each other; over all replicas, each pair once.
+// Operations between a sample and here keep that: those that are given a replica's
+// rows work by row, and one that needs all rows gathers them in the order of
+// replicas, which is the order of the sample, and leaves each replica the rows from
+// and to the same numbers again. Where samples of unequal numbers of rows meet, which
+// only the run shows, rl's functions fail.
 func (l *loop) mixed() {
 	drawn := l.draws()
 	for id, n := range l.g.Nodes {
@@ -181,13 +194,25 @@ func (l *loop) mixed() {
 		}
 		l.jittered(id, names, by)
 		for _, name := range names {
-			if first := by[names[0]]; !slices.Equal(by[name], first) {
+			if first := by[names[0]]; !slices.Equal(by[name], first) && !(l.even(first) && l.even(by[name])) {
 				l.bad(l.src.Pos(id), fmt.Sprintf("%s is given rows of %s (%s) beside rows of %s (%s), which the replicas of %s share out differently",
 					n.Text, l.g.Nodes[first[0]].Text, l.g.Nodes[first[0]].Pos, l.g.Nodes[by[name][0]].Text, l.g.Nodes[by[name][0]].Pos, l.groups[g].Name))
 				break
 			}
 		}
 	}
+}
+
+// even reports whether replicas have even shares of what all these nodes drew, which is what cut
+// writes for them.
+func (l *loop) even(drawn []int) bool {
+	return !slices.ContainsFunc(drawn, func(id int) bool {
+		n := l.g.Nodes[id]
+		gathers := slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
+			return e.To == id && e.Kind == fdg.OfValue && e.Axis == fdg.Rows
+		})
+		return !n.Whole || n.Shards == ownRows || n.Shards != evenShare && gathers
+	})
 }
 
 // jittered refuses operations that draw random numbers for rows that replicas share out: one
