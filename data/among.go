@@ -57,13 +57,26 @@ func (d *Set[E]) Among(k rl.Key, n int, own replay.Sample[E]) replay.Sample[E] {
 		return d.traced(l).among(k, n, own)
 	}
 	return d.observed("Among", func() replay.Sample[E] {
-		shown, begins, never := d.sampled(k, n), make([]bool, n), make([]bool, n)
-		for i, row := range rl.Read[int64](shown.Index) {
-			_, begins[i] = slices.BinarySearch(d.starts, row)
-		}
-		shown.Index = rl.FromFlat(d.scope, slices.Repeat([]int64{-1}, n), n)
-		return d.zip(shown, own, rl.FromFlat(d.scope, begins, n), rl.FromFlat(d.scope, never, n), d.replaced)
+		s := d.demonstrated(k, n)
+		return d.zip(s.Shown, own, s.Begins, rl.FromFlat(d.scope, make([]bool, n), n), d.replaced)
 	})
+}
+
+// demonstration is a sample of the set that becomes part of a table's, and whether an episode
+// begins with each row.
+type demonstration[E any] struct {
+	Shown  replay.Sample[E]
+	Begins rl.Tensor
+}
+
+// demonstrated draws n steps.
+func (d *Set[E]) demonstrated(k rl.Key, n int) demonstration[E] {
+	shown, begins := d.sampled(k, n), make([]bool, n)
+	for i, row := range rl.Read[int64](shown.Index) {
+		_, begins[i] = slices.BinarySearch(d.starts, row)
+	}
+	shown.Index = rl.FromFlat(d.scope, slices.Repeat([]int64{-1}, n), n)
+	return demonstration[E]{shown, rl.FromFlat(d.scope, begins, n)}
 }
 
 // zip puts two samples of one form together, tensor by tensor. begins is where an episode begins
@@ -107,10 +120,8 @@ func (d *Set[E]) alikeIn(name string, shown, own rl.Tensor) {
 
 // among does what Set.Among does.
 func (t traced[E]) among(k rl.Key, n int, own replay.Sample[E]) replay.Sample[E] {
-	shown := t.sample(k, n)
-	begins := take(t.on.Begins.Node(), graph.ConvertDType(shown.Index.Node(), dtypes.Int32))
-	shown.Index = rl.Wrap(graph.BroadcastToDims(graph.Const(t.g, int64(-1)), n))
-	return t.zip(shown, own, rl.Wrap(begins), rl.Wrap(graph.ZerosLike(begins)), func(a, b rl.Tensor) rl.Tensor {
+	s := t.demonstrated(k, n)
+	return t.zip(s.Shown, own, s.Begins, rl.Wrap(graph.ZerosLike(s.Begins.Node())), func(a, b rl.Tensor) rl.Tensor {
 		x := b.Node()
 		if x.Shape().Dimensions[0] == n {
 			return a
@@ -118,4 +129,15 @@ func (t traced[E]) among(k rl.Key, n int, own replay.Sample[E]) replay.Sample[E]
 		rest := graph.SliceAxis(x, 0, graph.AxisRange(n, x.Shape().Dimensions[0]))
 		return rl.Wrap(graph.Concatenate([]*graph.Node{a.Node(), rest}, 0))
 	})
+}
+
+// demonstrated does what Set.demonstrated does.
+func (t traced[E]) demonstrated(k rl.Key, n int) demonstration[E] {
+	if t.tooLarge() {
+		return rl.Feed(t.scope.Lowering(), k, func(k rl.Key) demonstration[E] { return t.Set.demonstrated(k, n) })
+	}
+	shown := t.sample(k, n)
+	begins := take(t.on.Begins.Node(), graph.ConvertDType(shown.Index.Node(), dtypes.Int32))
+	shown.Index = rl.Wrap(graph.BroadcastToDims(graph.Const(t.g, int64(-1)), n))
+	return demonstration[E]{shown, rl.Wrap(begins)}
 }

@@ -49,9 +49,10 @@ func (l *looper) once(run *rl.Run) {
 	}
 }
 
-// TestLowered: a set inside a device program draws what it draws in a loop.
+// TestLowered: a set inside a device program draws what it draws in a loop, on the device and,
+// where it is too large for that, on the host.
 func TestLowered(t *testing.T) {
-	for _, how := range []data.Options{{}, {Discount: .9}, {NStep: 3, Discount: .5}} {
+	for _, how := range []data.Options{{}, {Discount: .9}, {NStep: 3, Discount: .5}, {OnDevice: -1}, {OnDevice: 200}, {NStep: 3, Discount: .5, OnDevice: -1}} {
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			train := func(with func(*looper, *rl.Run) error) (logs [][]rl.Logged) {
 				l, s := newLooper(t, how)

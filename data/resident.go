@@ -10,7 +10,9 @@ import (
 )
 
 // A set inside a device program is its columns as tensors, which the program reads and never
-// writes, and the same arithmetic on rows as graph code, bit for bit.
+// writes, and the same arithmetic on rows as graph code, bit for bit. Of a set that is too large
+// for that the host brings the batches of the iterations that a call of the program makes, before
+// it: what the plain loop draws, by the code of the plain loop.
 
 // boarded holds the columns of a set on a device.
 type boarded struct {
@@ -24,6 +26,9 @@ type boarded struct {
 
 // Resident returns the columns that E names, and where episodes begin and end.
 func (d *Set[E]) Resident() []rl.Carried {
+	if d.tooLarge() {
+		return nil
+	}
 	if !d.on.Row.Ok() {
 		d.board()
 	}
@@ -32,6 +37,30 @@ func (d *Set[E]) Resident() []rl.Carried {
 
 // Stays implements rl.Stays: a set is large.
 func (d *Set[E]) Stays() {}
+
+// tooLarge reports whether the set does not lie on the device.
+func (d *Set[E]) tooLarge() bool {
+	most := d.OnDevice
+	if most == 0 {
+		most = 4 << 30
+	}
+	seen, bytes := map[int]bool{}, int64(0)
+	for _, at := range d.reads {
+		if at.column >= 0 && !seen[at.column] {
+			shape := d.columns[at.column].Shape
+			seen[at.column], bytes = true, bytes+int64(shape.Size()*shape.DType.Size())
+		}
+	}
+	return bytes*d.starts[len(d.starts)-1] > most
+}
+
+// boarding returns a sample inside a device program: on draws it there, and from on the host.
+func (d *Set[E]) boarding(l *rl.Lowering, k rl.Key, on func(traced[E]) replay.Sample[E], from func(rl.Key) replay.Sample[E]) replay.Sample[E] {
+	if d.tooLarge() {
+		return rl.Feed(l, k, from)
+	}
+	return on(d.traced(l))
+}
 
 // board reads the set into tensors.
 func (d *Set[E]) board() {

@@ -40,6 +40,7 @@ type Set[E any] struct {
 	reads   []reading // by leaf of E
 	powers  []float32 // of the discount
 	on      boarded   // the same on a device, where a program has it
+	ahead   ahead     // what is read for the next iteration
 }
 
 // Options say what the rows of a sample are.
@@ -49,12 +50,16 @@ type Options struct {
 	// are one step.
 	NStep    int
 	Discount float64 // of a reward one step later
+	// OnDevice is the largest size in bytes that a set may have to lie on the device of a program;
+	// 0 is 4 GiB, and less than 0 is none. Of a larger set the host brings the batches.
+	OnDevice int64
 }
 
 // From is the setting that names a data set, for an algorithm to embed.
 type From struct {
 	Data     string `names:"data set" doc:"data set to learn from: a file that weft record or weft data import wrote, or a name with the prefix of a registered source"`
 	Episodes int    `default:"0" unit:"episodes" range:"[0,)" doc:"learn from the first so many episodes of the data set; 0 is all of them"`
+	OnDevice int    `default:"4096" unit:"MiB" range:"[0,)" doc:"keep a data set up to this size on the device under gpu-only; of a larger one, bring the batches of the next iterations"`
 }
 
 // reading names the column that a leaf of E is read from.
@@ -103,6 +108,9 @@ func NewFrom[E any](s *rl.Scope, name string, from From, how Options) (*Set[E], 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if how.OnDevice = int64(from.OnDevice) << 20; how.OnDevice == 0 {
+		how.OnDevice = -1
 	}
 	return New[E](s, name, src, how), nil
 }
@@ -218,7 +226,7 @@ func (d *Set[E]) numbered(name string) int {
 //weft:op sample reads whole shape=rows
 func (d *Set[E]) Sample(k rl.Key, n int) replay.Sample[E] {
 	if l := d.scope.Lowering(); l != nil {
-		return d.traced(l).sample(k, n)
+		return d.boarding(l, k, func(t traced[E]) replay.Sample[E] { return t.sample(k, n) }, func(k rl.Key) replay.Sample[E] { return d.sampled(k, n) })
 	}
 	return d.observed("Sample", func() replay.Sample[E] { return d.sampled(k, n) })
 }
@@ -231,13 +239,14 @@ func (d *Set[E]) Sequences(k rl.Key, n, length int) replay.Sample[E] {
 	if d.span() > 1 || length < 1 {
 		rl.Failf("sequences of %d steps from a data set whose rows are of %d: sequences have single steps", length, d.span())
 	}
-	if l := d.scope.Lowering(); l != nil {
-		return d.traced(l).sequences(k, n, length)
-	}
-	return d.observed("Sequences", func() replay.Sample[E] {
+	from := func(k rl.Key) replay.Sample[E] {
 		rows, left := d.draw(k, n)
 		return d.windows(rows, left, length, float32(1/float64(d.steps())))
-	})
+	}
+	if l := d.scope.Lowering(); l != nil {
+		return d.boarding(l, k, func(t traced[E]) replay.Sample[E] { return t.sequences(k, n, length) }, from)
+	}
+	return d.observed("Sequences", func() replay.Sample[E] { return from(k) })
 }
 
 // Episodes draws n whole episodes, [rows, time, ...], with replacement. They are as long as the
@@ -248,10 +257,7 @@ func (d *Set[E]) Episodes(k rl.Key, n int) replay.Sample[E] {
 	if d.span() > 1 {
 		rl.Failf("episodes from a data set whose rows are of %d steps: episodes have single steps", d.span())
 	}
-	if l := d.scope.Lowering(); l != nil {
-		return d.traced(l).episodes(k, n)
-	}
-	return d.observed("Episodes", func() replay.Sample[E] {
+	from := func(k rl.Key) replay.Sample[E] {
 		rows, left := make([]int64, n), make([]int, n)
 		many := len(d.starts) - 1
 		for i := range rows {
@@ -259,7 +265,11 @@ func (d *Set[E]) Episodes(k rl.Key, n int) replay.Sample[E] {
 			rows[i], left[i] = d.starts[e], int(d.starts[e+1]-d.starts[e])-1
 		}
 		return d.windows(rows, left, int(d.meta.Longest), float32(1/float64(many)))
-	})
+	}
+	if l := d.scope.Lowering(); l != nil {
+		return d.boarding(l, k, func(t traced[E]) replay.Sample[E] { return t.episodes(k, n) }, from)
+	}
+	return d.observed("Episodes", func() replay.Sample[E] { return from(k) })
 }
 
 // observed shows an observer what an operation returned.
@@ -297,27 +307,16 @@ func (d *Set[E]) step(j int64) (row int64, left int) {
 
 // sampled does what Sample does on values.
 func (d *Set[E]) sampled(k rl.Key, n int) replay.Sample[E] {
-	rows, left := d.draw(k, n)
-	discount, end, next := make([]float32, n), make([]int64, n), make([]int64, n)
-	for i, r := range rows {
-		left[i] = min(left[i], d.span())
-		end[i], next[i], discount[i] = r+int64(left[i])-1, r+int64(left[i]), d.powers[left[i]]
+	r := d.read(k, n)
+	return replay.Sample[E]{
+		Index: rl.FromFlat(d.scope, r.rows, n), Prob: d.alike(n, float32(1/float64(d.steps()))), Discount: rl.FromFlat(d.scope, r.discount, n),
+		Data: d.rebuilt(func(leaf int, at reading) rl.Tensor {
+			if at.at == all && d.span() > 1 {
+				return d.sum(r.flat[leaf], r.left)
+			}
+			return d.tensor(at.column, r.flat[leaf], n)
+		}),
 	}
-	s := replay.Sample[E]{
-		Index: rl.FromFlat(d.scope, rows, n), Prob: d.alike(n, float32(1/float64(d.steps()))), Discount: rl.FromFlat(d.scope, discount, n),
-	}
-	s.Data = d.element(func(at reading) rl.Tensor {
-		switch {
-		case at.at == last:
-			return d.gather(at.column, end, n)
-		case at.at == after:
-			return d.gather(at.column, next, n)
-		case at.at == all && d.span() > 1:
-			return d.sum(at.column, rows, left)
-		}
-		return d.gather(at.column, rows, n)
-	})
-	return s
 }
 
 // windows returns sequences of length steps that begin at rows, of whose episodes so many steps are
@@ -345,10 +344,15 @@ func (d *Set[E]) windows(rows []int64, left []int, length int, prob float32) rep
 
 // element puts an element together from its leaves.
 func (d *Set[E]) element(leaf func(reading) rl.Tensor) E {
+	return d.rebuilt(func(_ int, at reading) rl.Tensor { return leaf(at) })
+}
+
+// rebuilt does what element does, for leaves that go by their numbers.
+func (d *Set[E]) rebuilt(leaf func(i int, at reading) rl.Tensor) E {
 	out := make([]rl.Tensor, len(d.reads))
 	for i, at := range d.reads {
 		if at.column >= 0 {
-			out[i] = leaf(at)
+			out[i] = leaf(i, at)
 		}
 	}
 	return rl.Rebuild(d.like, out)
@@ -356,11 +360,26 @@ func (d *Set[E]) element(leaf func(reading) rl.Tensor) E {
 
 // gather returns rows of a column as a tensor [lead..., ...].
 func (d *Set[E]) gather(column int, rows []int64, lead ...int) rl.Tensor {
-	row := d.columns[column].Shape
-	flat := dtypes.MakeAnySlice(row.DType, len(rows)*row.Size())
-	if err := d.src.Gather(column, rows, flat); err != nil {
-		rl.Fail(fmt.Errorf("data set %q: column %q: %w", d.name, d.columns[column].Name, err))
+	flat, err := d.copied(column, rows)
+	if err != nil {
+		rl.Fail(err)
 	}
+	return d.tensor(column, flat, lead...)
+}
+
+// copied returns the numbers of some rows of a column.
+func (d *Set[E]) copied(column int, rows []int64) (flat any, err error) {
+	row := d.columns[column].Shape
+	flat = dtypes.MakeAnySlice(row.DType, len(rows)*row.Size())
+	if err = d.src.Gather(column, rows, flat); err != nil {
+		err = fmt.Errorf("data set %q: column %q: %w", d.name, d.columns[column].Name, err)
+	}
+	return flat, err
+}
+
+// tensor returns numbers of a column as a tensor [lead..., ...].
+func (d *Set[E]) tensor(column int, flat any, lead ...int) rl.Tensor {
+	row := d.columns[column].Shape
 	return d.scope.Device().Tensor(flat, shapes.Make(row.DType, slices.Concat(lead, row.Dimensions)...))
 }
 
@@ -369,18 +388,16 @@ func (d *Set[E]) alike(n int, x float32) rl.Tensor {
 	return rl.FromFlat(d.scope, slices.Repeat([]float32{x}, n), n)
 }
 
-// sum returns the discounted sum of a column over the steps of each row. It is the estimator of
-// package rl, so that there is one definition of what rounds.
-func (d *Set[E]) sum(column int, rows []int64, steps []int) rl.Tensor {
-	n, span := len(rows), d.span()
-	window, end, begin := make([]int64, 0, n*span), make([]bool, n*span), make([]int, n)
-	for i, r := range rows {
-		for t := range span {
-			window = append(window, r+int64(min(t, steps[i]-1)))
-		}
-		end[i*span+steps[i]-1], begin[i] = true, i*span
+// sum returns the discounted sum of a column's numbers, of d.span() steps for each row, over the
+// steps that each has. It is the estimator of package rl, so that there is one definition of what
+// rounds.
+func (d *Set[E]) sum(flat any, steps []int) rl.Tensor {
+	n, span := len(steps), d.span()
+	end, begin := make([]bool, n*span), make([]int, n)
+	for i, s := range steps {
+		end[i*span+s-1], begin[i] = true, i*span
 	}
-	reward := d.gather(column, window, n, span)
+	reward := rl.FromFlat(d.scope, flat.([]float32), n, span)
 	no := rl.FromFlat(d.scope, make([]bool, n*span), n, span)
 	ret := rl.NStep(d.Discount, span, reward, rl.Zero(reward), no, rl.FromFlat(d.scope, end, n, span))
 	return rl.Gather(ret, 2, begin)
@@ -402,7 +419,10 @@ func (d *Set[E]) Load(s *rl.State) error {
 }
 
 // Close gives back what the source holds.
-func (d *Set[E]) Close() error { return d.src.Close() }
+func (d *Set[E]) Close() error {
+	d.ahead.running.Wait()
+	return d.src.Close()
+}
 
 // Normalise gives statistics of observations the mean and the deviation that they have in the set.
 // A constructor calls it, so that the network and whoever runs it later see the same numbers.

@@ -27,6 +27,11 @@ type Source interface {
 	Close() error
 }
 
+// Distant is implemented by sources whose rows may have to be waited for, as those of a file that
+// is larger than the memory, or of a database. The next batch is read from them while the loop
+// computes with this one.
+type Distant interface{ Distant() bool }
+
 // Format is a form in which data sets are stored. Package data/parquet registers one.
 type Format struct {
 	Name  string

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/internal/total"
@@ -85,10 +84,12 @@ type Lowering struct {
 	times int     // rounds of the loops around
 }
 
-// hostTable is a number that the host computes for every iteration.
+// hostTable is a number that the host computes for every iteration, or a tensor that it brings.
 type hostTable struct {
 	dtype dtypes.DType
 	of    func(*Run) float64
+	dims  []int             // of a tensor
+	bring func(*Run) Tensor // nil of a number
 }
 
 // under returns the construction that leaves belong to; one that has no node among them
@@ -204,16 +205,7 @@ func (r *Run) host(d dtypes.DType, f func(*Run) float64) Tensor {
 	if l == nil {
 		failf("the host's numbers are asked for outside of a device program")
 	}
-	view := func(host *Run) float64 { return f(r.as(host)) }
-	i := len(l.hosts)
-	l.hosts = append(l.hosts, hostTable{d, view})
-	for len(l.tables) <= i { // tables are inputs: known from the second trace on
-		l.tables = append(l.tables, nil)
-	}
-	if l.tables[i] == nil {
-		return Wrap(graph.Zeros(l.c.graph, shapes.Make(d)))
-	}
-	return Wrap(graph.Reshape(graph.DynamicSlice(l.tables[i], []*graph.Node{l.at}, []int{1})))
+	return l.table(hostTable{dtype: d, of: func(host *Run) float64 { return f(r.as(host)) }})
 }
 
 // as returns the same view of another run: a member's, say.

@@ -179,8 +179,7 @@ func rehearsed(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Te
 func (p *wholeLoop) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor)) {
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
-		shape := shapes.Make(h.dtype, p.chunk)
-		tables[i] = constantOf(shape, makeFlat(shape))
+		tables[i] = h.blank(p.chunk)
 	}
 	values, form := held(p.state), formed(p.state)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope, parts: p.parting(len(hosts), len(p.count))}
@@ -331,22 +330,7 @@ func (p *wholeLoop) call(n int) error {
 
 // tables returns the host's numbers for the next n iterations.
 func (p *wholeLoop) tables(n int) []Tensor {
-	r := p.run
-	iter, steps, previous := r.iter, r.steps, r.previous
-	defer func() { r.iter, r.steps, r.previous = iter, steps, previous }()
-	floats := make([][]float64, len(p.l.hosts))
-	for range n {
-		for i, h := range p.l.hosts {
-			floats[i] = append(floats[i], h.of(r))
-		}
-		r.iter++
-		r.previous, r.steps = r.steps, r.steps+p.steps
-	}
-	out := make([]Tensor, len(floats))
-	for i, x := range floats {
-		out[i] = hostColumn(p.l.hosts[i].dtype, x, p.chunk)
-	}
-	return out
+	return hostTables(p.run, p.l.hosts, n, p.chunk, p.steps)
 }
 
 // readLogs divides the sums of every iteration.

@@ -238,7 +238,7 @@ func (p *spanProgram) lowering(hosts []hostTable, use func(c *Ctx, in []Tensor, 
 	}()
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
-		tables[i] = hostColumn(h.dtype, nil, 1)
+		tables[i] = h.blank(1)
 	}
 	use(c, p.inputs(tables, p.takes), func(c *Ctx, nodes []Tensor) []Tensor { return p.trace(c, nodes, len(hosts)) })
 }
@@ -382,11 +382,7 @@ func (c carriedVar[V]) give(like any, t []Tensor) { *c.p = Rebuild(like.(V), t) 
 // call runs the graph; false is that something is not a number, or that the graph is
 // none for the state as it is, and nothing was done.
 func (p *spanProgram) call(vars []Carried) bool {
-	tables := make([]Tensor, len(p.l.hosts))
-	for i, h := range p.l.hosts {
-		tables[i] = hostColumn(h.dtype, []float64{h.of(p.run)}, 1)
-	}
-	in := p.inputs(tables, held(vars))
+	in := p.inputs(hostTables(p.run, p.l.hosts, 1, 1, 0), held(vars))
 	if !p.prog.fits(in) { // a component's state has another form now
 		return false
 	}

@@ -10,12 +10,7 @@ import (
 )
 
 // mapFile maps a file into memory, for reading.
-func mapFile(path string) (mapped []byte, unmap func() error, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
+func mapFile(f *os.File) (mapped []byte, unmap func() error, err error) {
 	s, err := f.Stat()
 	if err != nil {
 		return nil, nil, err

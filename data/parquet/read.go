@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sort"
 
@@ -27,6 +28,7 @@ type File struct {
 	meta    data.Meta
 	starts  []int64
 	columns []column
+	file    *os.File
 	mapped  []byte
 	unmap   func() error
 }
@@ -41,11 +43,15 @@ type column struct {
 
 // Open opens the data set of a file.
 func Open(path string) (*File, error) {
-	mapped, unmap, err := mapFile(path)
+	from, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{mapped: mapped, unmap: unmap}
+	mapped, unmap, err := mapFile(from)
+	if err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	f := &File{file: from, mapped: mapped, unmap: unmap}
 	if err := f.open(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -195,34 +201,66 @@ func (f *File) Meta() data.Meta { return f.meta }
 // Starts returns the first row of every episode.
 func (f *File) Starts() []int64 { return f.starts }
 
+// Distant reports that rows may have to be read from the disk.
+func (f *File) Distant() bool { return true }
+
 // Gather copies rows of a column.
 func (f *File) Gather(number int, rows []int64, out any) error {
 	c, last := &f.columns[number], f.starts[len(f.starts)-1]
-	to := dtypes.UnsafeByteSliceFromAny(out)
-	for i, r := range rows {
+	for _, r := range rows {
 		if r < 0 || r >= last {
 			return fmt.Errorf("row %d of %d", r, last)
 		}
-		p := 0
-		if len(c.first) > 1 {
-			p = sort.Search(len(c.first), func(p int) bool { return c.first[p] > r }) - 1
+	}
+	to := dtypes.UnsafeByteSliceFromAny(out)
+	cold := !c.bits && f.cold(c, rows)
+	for i, r := range rows {
+		part := to[i*c.size : (i+1)*c.size]
+		if !cold {
+			c.copy(part, r)
+		} else if err := f.fetch(part, c.at(r)); err != nil {
+			return err
 		}
-		c.copy(to[i*c.size:(i+1)*c.size], c.page[p], int(r-c.first[p]))
 	}
 	return nil
 }
 
-// copy copies a row of a page. Bits become bytes.
-func (c *column) copy(out, page []byte, row int) {
+// fetch reads bytes of the mapping from the file.
+func (f *File) fetch(to, at []byte) error {
+	_, err := f.file.ReadAt(to, f.offset(at))
+	return err
+}
+
+// offset returns where bytes of the mapping lie in the file: both end where the mapping ends.
+func (f *File) offset(at []byte) int64 { return int64(cap(f.mapped) - cap(at)) }
+
+// locate returns the page of a row, and the row's number in it.
+func (c *column) locate(r int64) (page []byte, row int) {
+	p := 0
+	if len(c.first) > 1 {
+		p = sort.Search(len(c.first), func(p int) bool { return c.first[p] > r }) - 1
+	}
+	return c.page[p], int(r - c.first[p])
+}
+
+// at returns the bytes of a row, of a column whose values are not bits.
+func (c *column) at(r int64) []byte {
+	page, row := c.locate(r)
+	return page[row*c.size : (row+1)*c.size]
+}
+
+// copy copies a row. Bits become bytes.
+func (c *column) copy(out []byte, r int64) {
 	if !c.bits {
-		copy(out, page[row*c.size:])
+		copy(out, c.at(r))
 		return
 	}
+	page, row := c.locate(r)
 	for i := range out {
 		at := row*c.size + i
 		out[i] = page[at/8] >> (at % 8) & 1
 	}
 }
 
-// Close unmaps the file.
-func (f *File) Close() error { return f.unmap() }
+// Close unmaps the file, and closes it.
+func (f *File) Close() error { return errors.Join(f.unmap(), f.file.Close()) }
