@@ -85,7 +85,10 @@ func (s *populating) Train(ctx context.Context, m *population.Member, until int6
 	if err != nil {
 		return out, err
 	}
-	score, _ := sweep.Score(rows, s.study.Metric, until)
+	score, steps := sweep.Score(rows, s.study.Metric, until)
+	if until > 0 && steps >= until && x.Steps > steps {
+		return out, fmt.Errorf("the member's run was trained to step %d by itself, and its generation ends at step %d", x.Steps, steps)
+	}
 	return population.Outcome{Steps: x.Steps, Score: score, Weights: x.WeightsSHA256, State: x.StateSHA256}, nil
 }
 

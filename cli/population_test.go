@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -151,6 +152,12 @@ func TestPopulationInterrupted(t *testing.T) {
 	}
 	contains(t, out.String(), "interrupted, saved: weft resume cut goes on")
 	contains(t, run(t.Context(), valleys(), "eval", "cut").errors, "cut holds a population that has not come to its end: weft resume cut goes on with it")
+	if err := os.CopyFS("apart", os.DirFS("cut")); err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), valleys(), "resume", filepath.Join("apart", "member-07"))
+	contains(t, run(t.Context(), valleys(), "resume", "apart").out, "member 7 failed: the member's run was trained to step 27 by itself, and its generation ends at step",
+		"member 7, which failed, copies member")
 	if o := run(t.Context(), valleys(), "resume", "cut"); o.code != 0 {
 		t.Fatal(o.errors)
 	}
