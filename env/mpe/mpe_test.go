@@ -390,3 +390,37 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// Against a prey that moves at random adversaries are the only kind, and earn about 4.6 each if
+// they move at random too.
+func TestRandomPrey(t *testing.T) {
+	const n = 400
+	s := newScope(t)
+	o := SimpleTag.Options().(*TagOptions)
+	o.Prey = "random"
+	g, err := env.OpenGroups(s, SimpleTag, n, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if specs := g.Spec(); len(specs) != 1 || specs[0].Kind != "adversary" || specs[0].Agents != 3 {
+		t.Fatalf("kinds %+v, want three adversaries", specs)
+	}
+	earned := 0.
+	g.Obs()
+	for i := range o.MaxCycles {
+		action := make([]int32, 3*n)
+		for j := range action {
+			action[j] = int32(rl.NewKey(uint64(i)).IntN(j, 0, moves))
+		}
+		for _, r := range rl.Read[float32](g.Step([]rl.Tree{rl.One(rl.FromFlat(s, action, n, 3))})[0].Reward) {
+			earned += float64(r) / (3 * n)
+		}
+	}
+	if earned < 3 || earned > 6.5 {
+		t.Errorf("adversaries earn %.2f each, want about 4.6", earned)
+	}
+	o.Prey = "nobody"
+	if _, err := env.OpenGroups(newScope(t), SimpleTag, 1, o); err == nil || !strings.Contains(err.Error(), `option prey is "nobody", want agent or random`) {
+		t.Errorf("an unknown prey: %v", err)
+	}
+}

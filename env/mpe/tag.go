@@ -2,8 +2,10 @@ package mpe
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
@@ -17,11 +19,17 @@ type TagOptions struct {
 	MaxCycles          int  `default:"25" unit:"steps" range:"[1,)" doc:"steps of an episode"`
 	ContinuousActions  bool `default:"false" doc:"actions are strengths of five pushes instead of one of them"`
 	TerminateOnSuccess bool `default:"false" doc:"end an episode when every good agent is caught"`
+	// Prey is not one of mpe2's settings.
+	Prey string `default:"agent" oneof:"agent random" doc:"who moves the good agents: an agent, or the environment at random, so that adversaries are the only kind"`
 }
 
 // Check finds options that make no environment.
 func (o TagOptions) Check() error {
-	return errors.Join(atLeast("num_good", o.NumGood, 1), atLeast("num_adversaries", o.NumAdversaries, 1),
+	var prey error
+	if !slices.Contains([]string{"", "agent", "random"}, o.Prey) { // no word is an agent too
+		prey = fmt.Errorf("option prey is %q, want agent or random", o.Prey)
+	}
+	return errors.Join(prey, atLeast("num_good", o.NumGood, 1), atLeast("num_adversaries", o.NumAdversaries, 1),
 		atLeast("num_obstacles", o.NumObstacles, 0), atLeast("max_cycles", o.MaxCycles, 1))
 }
 
@@ -29,7 +37,9 @@ func (o TagOptions) Check() error {
 // "agent".
 var SimpleTag = env.Entry{
 	ID: tagID, Doc: "adversaries chase good agents around obstacles; two kinds of agents", Kind: env.Teams,
-	Options: func() any { return &TagOptions{NumGood: 1, NumAdversaries: 3, NumObstacles: 2, MaxCycles: 25} },
+	Options: func() any {
+		return &TagOptions{NumGood: 1, NumAdversaries: 3, NumObstacles: 2, MaxCycles: 25, Prey: "agent"}
+	},
 	NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
 		o, err := settings[TagOptions](options)
 		if err != nil {
@@ -71,16 +81,37 @@ func (d tag) Spec() []env.Spec {
 	adversary, good := spec, spec
 	adversary.Kind, adversary.Agents, adversary.Obs = "adversary", d.NumAdversaries, rl.Box{Dims: []int{a}}
 	good.Kind, good.Agents, good.Obs = "agent", d.NumGood, rl.Box{Dims: []int{g}}
-	return []env.Spec{adversary, good}
+	return []env.Spec{adversary, good}[:d.kinds()]
+}
+
+// kinds returns how many kinds of agents there are.
+func (d tag) kinds() int {
+	if d.Prey == "random" {
+		return 1
+	}
+	return 2
+}
+
+// flight returns what the good agents do, [env, good] or with strengths [env, good, move].
+func (d tag) flight(c *rl.Ctx, n int, action []rl.Tree) *Node {
+	switch {
+	case d.kinds() == 2:
+		return action[1].At(0).Node()
+	case d.ContinuousActions:
+		return c.Uniform("flight", n, d.NumGood, moves)
+	}
+	return ConvertDType(Floor(MulScalar(c.Uniform("flight", n, d.NumGood), moves)), dtypes.Int32)
 }
 
 func (d tag) Reset(c *rl.Ctx, n int) rl.Tree { return d.reset(c, n, .9) }
 
-func (d tag) Step(_ *rl.Ctx, state rl.Tree, action []rl.Tree) env.Moves {
+func (d tag) Step(c *rl.Ctx, state rl.Tree, action []rl.Tree) env.Moves {
+	pos, _ := placed(state)
+	flight := d.flight(c, pos.Shape().Dimensions[0], action)
 	next := d.step(state, Concatenate([]*Node{
-		d.push(action[0].At(0).Node(), 0, d.NumAdversaries), d.push(action[1].At(0).Node(), d.NumAdversaries, d.NumGood),
+		d.push(action[0].At(0).Node(), 0, d.NumAdversaries), d.push(flight, d.NumAdversaries, d.NumGood),
 	}, 1))
-	pos, _ := placed(next)
+	pos, _ = placed(next)
 	caught := part(SliceAxis(d.touches(pos), 2, AxisRange(d.NumAdversaries, d.agents)), 0, d.NumAdversaries)
 	times := ReduceSum(caught, 1) // each good agent is, [env, good]
 	all := MulScalar(ReduceAndKeep(times, ReduceSum, 1), catch)
@@ -92,8 +123,8 @@ func (d tag) Step(_ *rl.Ctx, state rl.Tree, action []rl.Tree) env.Moves {
 	}
 	return env.Moves{
 		State:      next,
-		Reward:     []rl.Tensor{agentAxis(adversary), agentAxis(good)},
-		Terminated: []rl.Tensor{forAll(over, d.NumAdversaries), forAll(over, d.NumGood)},
+		Reward:     []rl.Tensor{agentAxis(adversary), agentAxis(good)}[:d.kinds()],
+		Terminated: []rl.Tensor{forAll(over, d.NumAdversaries), forAll(over, d.NumGood)}[:d.kinds()],
 	}
 }
 
@@ -121,5 +152,5 @@ func (d tag) Observe(_ *rl.Ctx, state rl.Tree) []rl.Obs {
 	}
 	good := Concatenate(parts, 2)
 	all := rl.Wrap(Concatenate([]*Node{flat(adversary), flat(good)}, 1))
-	return []rl.Obs{{X: rl.One(agentAxis(adversary)), State: all}, {X: rl.One(agentAxis(good)), State: all}}
+	return []rl.Obs{{X: rl.One(agentAxis(adversary)), State: all}, {X: rl.One(agentAxis(good)), State: all}}[:d.kinds()]
 }
