@@ -106,3 +106,20 @@ func TestFold(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestMatrix: every number is drawn once, and none where there is none.
+func TestMatrix(t *testing.T) {
+	m := Matrix{
+		Title: "pay <off>", Rows: "first", Cols: "second", RowNames: []string{"1", "2"}, ColNames: []string{"1", "2"},
+		Cells: [][]float64{{0, -1.5}, {.25, math.NaN()}},
+	}
+	svg := m.SVG()
+	for part, want := range map[string]int{">-1.50<": 1, ">0.25<": 1, ">0.00<": 1, "NaN": 0, "#dc2626": 1, "pay &lt;off&gt;": 2, `fill-opacity="0.75"`: 1} {
+		if got := strings.Count(svg, part); got != want {
+			t.Errorf("%q stands %d times in the drawing, want %d:\n%s", part, got, want, svg)
+		}
+	}
+	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
+		t.Error(err)
+	}
+}
