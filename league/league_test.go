@@ -117,6 +117,12 @@ func TestFreeze(t *testing.T) {
 	}
 	x.Respond(league.Matchmaking{Opponents: "latest"})
 	want(t, "games of the latest", x.casts(), map[string]int{"0-1": draws / 2, "3-0": draws / 2})
+	likely := rl.NewFunc(x.scope, "likely", func(c *rl.Ctx, of rl.Tensor) rl.Tensor {
+		return rl.Wrap(Add(of.Node(), ExpandAxes(league.Likeliest(x.Mixture(c, 0)), 0)))
+	})
+	if got := rl.Read[int32](likely.Call(rl.Key{}, rl.FromFlat(x.scope, []int32{0}, 1)))[0]; got != 3 {
+		t.Errorf("the likeliest policy is %d, want the latest, 3", got)
+	}
 	x.Freeze(0, x.sides[0]) // in the place of the oldest that does not play
 	if got := x.weights(0); !slices.Equal(got, []float32{4, 2, 3}) {
 		t.Errorf("policies %v of a full league, want 4, 2, 3", got)

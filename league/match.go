@@ -137,6 +137,12 @@ func cumulated(s *rl.Scope, weights []float64) rl.Tensor {
 	return rl.FromFlat(s, out, len(out))
 }
 
+// Likeliest returns the greatest of some chances, of several the first: a scalar int32.
+func Likeliest(chances *Node) *Node {
+	before := ShiftWithScalar(chances, 0, ShiftDirRight, 1, 0)
+	return ArgMax(Sub(chances, before), 0, dtypes.Int32)
+}
+
 // Pick returns which of some chances numbers in (0,1), [n], fall on: [n] int32.
 func Pick(chances, u *Node) *Node {
 	below := GreaterThan(ExpandAxes(u, 1), ExpandAxes(chances, 0)) // chances that end before u

@@ -443,14 +443,22 @@ func (n *net) chosen(c *rl.Ctx, who *Node, obs rl.Obs, others rl.Tree, greedy bo
 	return others
 }
 
-func (n *net) sampleGraph(c *rl.Ctx, in Mixed) Chosen { return n.mixed(c, in, false) }
-func (n *net) greedyGraph(c *rl.Ctx, in Mixed) Chosen { return n.mixed(c, in, true) }
+// sampleGraph acts by frozen policies. Where none was drawn for the episode, one is.
+func (n *net) sampleGraph(c *rl.Ctx, in Mixed) Chosen {
+	rows := in.Number.Node().Shape().Dimensions[0]
+	return n.mixed(c, in, league.Pick(n.league.Mixture(c, n.side), c.Uniform("policy", rows)), false)
+}
 
-// mixed acts by frozen policies. Where none was drawn for the episode, one is.
-func (n *net) mixed(c *rl.Ctx, in Mixed, greedy bool) Chosen {
+// greedyGraph acts by the frozen policy that is most likely to be drawn.
+func (n *net) greedyGraph(c *rl.Ctx, in Mixed) Chosen {
+	likely := league.Likeliest(n.league.Mixture(c, n.side))
+	return n.mixed(c, in, BroadcastToShape(likely, in.Number.Node().Shape()), true)
+}
+
+// mixed acts by the frozen policies that were chosen before, or by those of others where none was.
+func (n *net) mixed(c *rl.Ctx, in Mixed, others *Node, greedy bool) Chosen {
 	number := in.Number.Node()
-	drawn := league.Pick(n.league.Mixture(c, n.side), c.Uniform("policy", number.Shape().Dimensions[0]))
-	number = Where(Equal(number, ZerosLike(number)), drawn, number)
+	number = Where(Equal(number, ZerosLike(number)), others, number)
 	first := n.Policy(c, n.league.Weights(c, n.side, 1), in.Obs).Mode() // replaced, as every number is from 1
 	return Chosen{n.Head.Clip(n.chosen(c, number, in.Obs, first, greedy)), rl.Wrap(number)}
 }
