@@ -62,13 +62,13 @@ row alphazero alphazero board/TicTacToe-v0 20000 eval/return - --eval-every 4000
 # Data: episodes of the first run of sac, and the return of what recorded them.
 expert=$runs/expert.parquet
 [ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
-data=(--data "$expert" --eval-every 1000 --eval-episodes 20)
-row bc bc Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
-row td3bc td3bc Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
-row iql iql Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
-row awac awac Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
-row cql cql Pendulum-v1 5000 eval/return -245.7:-68.3 "${data[@]}"
-row gail gail Pendulum-v1 100000 $return -245.7:-68.3 --data "$expert" "${online[@]}"
+data=(--data "$expert" --eval-every 500 --eval-episodes 20 --set hidden=64,64 --set batch=64)
+row bc bc Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
+row td3bc td3bc Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
+row iql iql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
+row awac awac Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
+row cql cql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
+row gail gail Pendulum-v1 50000 $return -245.7:-68.3 --data "$expert" "${online[@]}"
 
 # Films.
 short() { # NAME ALGORITHM ENV LIMIT FLAG...
