@@ -20,6 +20,7 @@ import (
 	"github.com/weft-rl/weft/algo/iql"
 	"github.com/weft-rl/weft/algo/maddpg"
 	"github.com/weft-rl/weft/algo/mappo"
+	"github.com/weft-rl/weft/algo/muzero"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/algo/psro"
 	"github.com/weft-rl/weft/algo/qmix"
@@ -49,7 +50,7 @@ func Builtin() app.Set {
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
 			qmix.Algorithm, qmix.VDN, qmix.Independent, maddpg.Algorithm, maddpg.MATD3,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
-			alphazero.Algorithm, psro.Algorithm,
+			alphazero.Algorithm, psro.Algorithm, muzero.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},

@@ -25,8 +25,7 @@ type Next struct {
 	Discount *Node
 }
 
-// Step returns where actions, [rows] int32, lead from states. It draws no random numbers. It may
-// read the parameters that were read in the graph before the search, for the root.
+// Step returns where actions, [rows] int32, lead from states. It draws no random numbers.
 type Step func(c *rl.Ctx, state rl.Tree, action *Node) Next
 
 // Found is the result of a search, by row.
@@ -44,6 +43,7 @@ func (s Settings) Run(c *rl.Ctx, root Leaf, step Step) (out Found) {
 	c.Within("search", func() {
 		r := s.rule(c, &root)
 		t := plant(root, s.Simulations)
+		step(c, root.State, t.roots()) // parameters that it reads must be in the graph before the loop
 		now := subgraph.Repeat(c.Graph(), s.Simulations, t.nodes(), func(i *Node, now []*Node) []*Node {
 			return t.with(now).simulate(c, r, i, step).nodes()
 		})
