@@ -41,6 +41,11 @@ type MakeEnv interface {
 	//
 	//weft:makes
 	SelfPlay(n int) (env.Batch, error)
+	// Single is environments in which one agent has every move: SelfPlay's of a game, and Batch's
+	// of anything else.
+	//
+	//weft:makes
+	Single(n int) (env.Batch, error)
 	// As gives environments beside the first ones, under a name of their own.
 	As(name string) MakeEnv
 }
@@ -73,6 +78,13 @@ func (m maker) named() error {
 func (m maker) Batch(n int) (env.Batch, error) { return m.batch(n, env.OpenAs) }
 
 func (m maker) SelfPlay(n int) (env.Batch, error) { return m.batch(n, env.OpenSelfPlayAs) }
+
+func (m maker) Single(n int) (env.Batch, error) {
+	if m.entry.SelfPlay != nil {
+		return m.SelfPlay(n)
+	}
+	return m.Batch(n)
+}
 
 // batch makes environments with one kind of agent by one of package env's functions.
 func (m maker) batch(n int, open func(*rl.Scope, string, env.Entry, int, any) (env.Batch, error)) (env.Batch, error) {

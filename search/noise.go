@@ -8,6 +8,24 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
+// noise returns the noise of Gumbel search at the root, [rows, actions]. Of PUCT it is zeros, and
+// the root's prior is mixed with noise instead.
+func (s Settings) noise(c *rl.Ctx, root *Leaf) *Node {
+	none := ZerosLike(root.Logits)
+	if s.Search == "gumbel" {
+		if s.GumbelScale > 0 {
+			return MulScalar(c.Gumbel("actions", root.Logits.Shape().Dimensions...), s.GumbelScale)
+		}
+		return none
+	}
+	if s.NoiseWeight > 0 {
+		prior := masked(root.Logits, root.Legal)
+		noise := Exp(masked(gamma(c, s.NoiseAlpha, prior.Shape().Dimensions...), root.Legal))
+		root.Logits = Log(Add(MulScalar(Exp(prior), 1-s.NoiseWeight), MulScalar(noise, s.NoiseWeight)))
+	}
+	return none
+}
+
 // proposals is how many proposals a gamma variate is the first accepted one of. Each is accepted
 // with a probability above .95; the last is taken in any case.
 const proposals = 4

@@ -17,15 +17,10 @@ type rule interface {
 	found(t tree) Found
 }
 
-// rule returns the rule of the settings. It may put noise on the root's prior.
-func (s Settings) rule(c *rl.Ctx, root *Leaf) rule {
+// rule returns the rule of the settings.
+func (s Settings) rule(c *rl.Ctx, root Leaf, noise *Node) rule {
 	if s.Search == "gumbel" {
-		return newGumbel(c, s, *root)
-	}
-	if s.NoiseWeight > 0 {
-		prior := masked(root.Logits, root.Legal)
-		noise := Exp(masked(gamma(c, s.NoiseAlpha, prior.Shape().Dimensions...), root.Legal))
-		root.Logits = Log(Add(MulScalar(Exp(prior), 1-s.NoiseWeight), MulScalar(noise, s.NoiseWeight)))
+		return newGumbel(c, s, root, noise)
 	}
 	return puct{s}
 }
@@ -73,7 +68,7 @@ type gumbel struct {
 	plan  *Node // [rows, simulations] visits of the actions that are considered in a simulation
 }
 
-func newGumbel(c *rl.Ctx, s Settings, root Leaf) gumbel {
+func newGumbel(c *rl.Ctx, s Settings, root Leaf, noise *Node) gumbel {
 	dims := root.Logits.Shape().Dimensions
 	n := min(s.Considered, dims[1])
 	count := Const(c.Graph(), int32(n))
@@ -81,11 +76,7 @@ func newGumbel(c *rl.Ctx, s Settings, root Leaf) gumbel {
 	if root.Legal != nil {
 		count = Min(count, ReduceSum(ConvertDType(root.Legal, dtypes.Int32), 1))
 	}
-	g := gumbel{Settings: s, noise: ZerosLike(root.Logits), plan: pick(Const(c.Graph(), plans(n, s.Simulations)), count)}
-	if s.GumbelScale > 0 {
-		g.noise = MulScalar(c.Gumbel("actions", dims...), s.GumbelScale)
-	}
-	return g
+	return gumbel{Settings: s, noise: noise, plan: pick(Const(c.Graph(), plans(n, s.Simulations)), count)}
 }
 
 // plans returns for each number of considered actions, up to n, the visits that an action must have

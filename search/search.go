@@ -36,20 +36,32 @@ type Found struct {
 	Best   *Node // [rows] int32: action to play
 }
 
-// Run searches from root. Step is called in the body of a loop, once for all simulations.
+// Run searches from root, with noise there. Step is called in the body of a loop, once for all
+// simulations.
 //
 //weft:draws
 func (s Settings) Run(c *rl.Ctx, root Leaf, step Step) (out Found) {
 	c.Within("search", func() {
-		r := s.rule(c, &root)
-		t := plant(root, s.Simulations)
-		step(c, root.State, t.roots()) // parameters that it reads must be in the graph before the loop
-		now := subgraph.Repeat(c.Graph(), s.Simulations, t.nodes(), func(i *Node, now []*Node) []*Node {
-			return t.with(now).simulate(c, r, i, step).nodes()
-		})
-		out = r.found(t.with(now))
+		noise := s.noise(c, &root)
+		out = s.run(c, root, noise, step)
 	})
 	return out
+}
+
+// Still searches from root as Run does, without noise: it draws nothing.
+func (s Settings) Still(c *rl.Ctx, root Leaf, step Step) Found {
+	return s.run(c, root, ZerosLike(root.Logits), step)
+}
+
+// run searches from root. noise is Gumbel search's, [rows, actions].
+func (s Settings) run(c *rl.Ctx, root Leaf, noise *Node, step Step) Found {
+	r := s.rule(c, root, noise)
+	t := plant(root, s.Simulations)
+	step(c, root.State, t.roots()) // parameters that it reads must be in the graph before the loop
+	now := subgraph.Repeat(c.Graph(), s.Simulations, t.nodes(), func(i *Node, now []*Node) []*Node {
+		return t.with(now).simulate(c, r, i, step).nodes()
+	})
+	return r.found(t.with(now))
 }
 
 // simulate returns the trees after simulation i: down to an action that was never taken, or that

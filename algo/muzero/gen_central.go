@@ -14,6 +14,9 @@ const (
 	centralOutOver
 	centralG
 	centralNet
+	centralSIndex
+	centralPriority
+	centralSlow
 )
 
 var genCentral = edge.Grouping{
@@ -23,54 +26,75 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []plan.Edge{
-		centralInsert:  {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:53"},
-		centralOutOver: {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:53"},
-		centralG:       {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 14, Pos: "muzero.go:107", Given: true, Under: 11, Lasting: true},
-		centralNet:     {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "muzero.go:108", Under: 11, Lasting: true},
+		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
+		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "muzero.go:138", Given: true, Under: 11, Lasting: true},
+		centralNet:      {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
+		centralSlow:     {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 25, Pos: "muzero.go:79", Under: 11},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (muzero.go:36) for the fragments
+// trainCentralWorker is (*Trainer).Train (muzero.go:39) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := t.Env.Obs()                               // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for i := range t.TrainEvery {                    // muzero.go:50
-			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:51
-			out := t.Env.Step(act.Action)                               // muzero.go:52
-			// muzero.go:53
-			t.Replay.Insert(edge.AllGather(x, centralInsert, Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs                      // muzero.go:54
-			run.Log("search/value", act.Value) // muzero.go:55
+	for run.Next() { // muzero.go:40
+		obs := t.Env.Obs()                               // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for i := range t.TrainEvery {                    // muzero.go:53
+			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:54
+			out := t.Env.Step(act.Action)                               // muzero.go:55
+			// muzero.go:56
+			t.Replay.Insert(edge.AllGather(x, centralInsert, Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
+			obs = out.Obs                      // muzero.go:57
+			run.Log("search/value", act.Value) // muzero.go:58
 		}
-		if run.Steps() >= t.LearningStarts { // muzero.go:39
-			for u := range t.Updates { // muzero.go:63
-				sample := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:64
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), sample)                // muzero.go:107
-				edge.Reduce(x, centralG, g)                                            // muzero.go:107
-				edge.Fetch(x, centralNet, t.Learner.net.params)                        // muzero.go:108
-				run.Log("loss/policy", m.Policy)                                       // muzero.go:109
-				run.Log("loss/value", m.Value)                                         // muzero.go:110
-				run.Log("loss/reward", m.Reward)                                       // muzero.go:111
+		if run.Steps() >= t.LearningStarts { // muzero.go:42
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+			for u := range t.Updates {                  // muzero.go:68
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
+				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
+					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+					s.Data.Policy = search                                         // muzero.go:71
+				}
+				b := Batch{s, beta}                                // muzero.go:73
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
+				edge.Reduce(x, centralG, g)                        // muzero.go:138
+				edge.Fetch(x, centralNet, t.Learner.net.params)    // muzero.go:139
+				run.Log("loss/policy", m.Policy)                   // muzero.go:140
+				run.Log("loss/value", m.Value)                     // muzero.go:141
+				run.Log("loss/reward", m.Reward)                   // muzero.go:142
+				priority := m.Priority                             // muzero.go:143
+				if t.Prioritised {                                 // muzero.go:74
+					// muzero.go:75
+					t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
+				}
+			}
+			if run.Every(t.TargetEvery) { // muzero.go:78
+				edge.Fetch(x, centralSlow, t.Learner.net.slow) // muzero.go:79
 			}
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (muzero.go:36) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (muzero.go:39) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		run.Log("temperature", temperature)              // muzero.go:57
-		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:58
-		run.Log("per_step/simulations", scalar)          // muzero.go:58
-		if run.Steps() >= t.LearningStarts {             // muzero.go:39
-			for range t.Updates { // muzero.go:63
-				g := edge.Reduced(x, centralG)                            // muzero.go:107
-				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // muzero.go:108
-				edge.Publish(x, centralNet, t.Learner.net.params)         // muzero.go:108
+	for run.Next() { // muzero.go:40
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		run.Log("temperature", temperature)              // muzero.go:60
+		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:61
+		run.Log("per_step/simulations", scalar)          // muzero.go:61
+		if run.Steps() >= t.LearningStarts {             // muzero.go:42
+			for range t.Updates { // muzero.go:68
+				g := edge.Reduced(x, centralG)                            // muzero.go:138
+				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // muzero.go:139
+				edge.Publish(x, centralNet, t.Learner.net.params)         // muzero.go:139
+			}
+			if run.Every(t.TargetEvery) { // muzero.go:78
+				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+				edge.Publish(x, centralSlow, t.Learner.net.slow)  // muzero.go:79
 			}
 		}
 	}

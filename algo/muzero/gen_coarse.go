@@ -23,55 +23,55 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []plan.Edge{
-		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:48"},
-		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:95", Batched: true},
-		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:52", Batched: true},
-		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 15, Pos: "muzero.go:108", Under: 11, Lasting: true},
+		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:51"},
+		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:119", Batched: true},
+		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:55", Batched: true},
+		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (muzero.go:36) for the fragments
+// trainCoarseCollector is (*Trainer).Train (muzero.go:39) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := t.Env.Obs()                               // muzero.go:48
-		edge.Gather(x, coarseObs, obs)                   // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for i := range t.TrainEvery {                    // muzero.go:50
-			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:51
-			edge.Gather(x, coarseAct, act)                              // muzero.go:95
-			out := t.Env.Step(act.Action)                               // muzero.go:52
-			// muzero.go:52
-			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                      // muzero.go:54
-			run.Log("search/value", act.Value) // muzero.go:55
+	for run.Next() { // muzero.go:40
+		obs := t.Env.Obs()                               // muzero.go:51
+		edge.Gather(x, coarseObs, obs)                   // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for i := range t.TrainEvery {                    // muzero.go:53
+			act := t.Actor.Act(run.Key("act", i), In{obs, temperature})               // muzero.go:54
+			edge.Gather(x, coarseAct, Chosen{Action: act.Action, Policy: act.Policy}) // muzero.go:119
+			out := t.Env.Step(act.Action)                                             // muzero.go:55
+			// muzero.go:55
+			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+			obs = out.Obs                      // muzero.go:57
+			run.Log("search/value", act.Value) // muzero.go:58
 		}
-		edge.Flush(x, coarseAct, coarseOut)  // muzero.go:50
-		if run.Steps() >= t.LearningStarts { // muzero.go:39
-			edge.Fetch(x, coarseNet, t.Learner.net.params) // muzero.go:108
+		edge.Flush(x, coarseAct, coarseOut)  // muzero.go:53
+		if run.Steps() >= t.LearningStarts { // muzero.go:42
+			edge.Fetch(x, coarseNet, t.Learner.net.params) // muzero.go:139
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (muzero.go:36) for the fragments
+// trainCoarseLearner is (*Trainer).Train (muzero.go:39) for the fragments
 // replay, gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := edge.Gathered[rl.Obs](x, coarseObs)       // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for range t.TrainEvery {                         // muzero.go:50
-			act := edge.Gathered[Chosen](x, coarseAct)                                                          // muzero.go:95
-			out := edge.Gathered[rl.Step](x, coarseOut)                                                         // muzero.go:52
-			t.Replay.Insert(Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}, out.Over) // muzero.go:53
-			obs = out.Obs                                                                                       // muzero.go:54
+	for run.Next() { // muzero.go:40
+		obs := edge.Gathered[rl.Obs](x, coarseObs)       // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for range t.TrainEvery {                         // muzero.go:53
+			act := edge.Gathered[Chosen](x, coarseAct)                                                          // muzero.go:119
+			out := edge.Gathered[rl.Step](x, coarseOut)                                                         // muzero.go:55
+			t.Replay.Insert(Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}, out.Over) // muzero.go:56
+			obs = out.Obs                                                                                       // muzero.go:57
 		}
-		run.Log("temperature", temperature)         // muzero.go:57
-		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:58
-		run.Log("per_step/simulations", scalar)     // muzero.go:58
-		if run.Steps() >= t.LearningStarts {        // muzero.go:39
-			t.Learn(run)                                     // muzero.go:40
-			edge.Publish(x, coarseNet, t.Learner.net.params) // muzero.go:108
+		run.Log("temperature", temperature)         // muzero.go:60
+		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:61
+		run.Log("per_step/simulations", scalar)     // muzero.go:61
+		if run.Steps() >= t.LearningStarts {        // muzero.go:42
+			t.Learn(run)                                     // muzero.go:43
+			edge.Publish(x, coarseNet, t.Learner.net.params) // muzero.go:139
 		}
 	}
 	return run.Err()

@@ -22,47 +22,47 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:48"},
-		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "muzero.Chosen", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "muzero.go:95"},
-		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "muzero.go:52"},
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:51"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "muzero.Chosen", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "muzero.go:119"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "muzero.go:55"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (muzero.go:36) for the fragment
+// trainFineEnvironment is (*Trainer).Train (muzero.go:39) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := t.Env.Obs()           // muzero.go:48
-		edge.Gather(x, fineObs, obs) // muzero.go:48
-		for range t.TrainEvery {     // muzero.go:50
-			act := edge.Scattered[Chosen](x, fineAct) // muzero.go:95
-			out := t.Env.Step(act.Action)             // muzero.go:52
-			// muzero.go:52
-			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+	for run.Next() { // muzero.go:40
+		obs := t.Env.Obs()           // muzero.go:51
+		edge.Gather(x, fineObs, obs) // muzero.go:51
+		for range t.TrainEvery {     // muzero.go:53
+			act := edge.Scattered[Chosen](x, fineAct) // muzero.go:119
+			out := t.Env.Step(act.Action)             // muzero.go:55
+			// muzero.go:55
+			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (muzero.go:36) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (muzero.go:39) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := edge.Gathered[rl.Obs](x, fineObs)         // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for i := range t.TrainEvery {                    // muzero.go:50
-			act := t.Actor.Act(run.Key("act", i), In{obs, temperature})                                         // muzero.go:51
-			edge.Scatter(x, fineAct, Chosen{Action: act.Action})                                                // muzero.go:95
-			out := edge.Gathered[rl.Step](x, fineOut)                                                           // muzero.go:52
-			t.Replay.Insert(Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}, out.Over) // muzero.go:53
-			obs = out.Obs                                                                                       // muzero.go:54
-			run.Log("search/value", act.Value)                                                                  // muzero.go:55
+	for run.Next() { // muzero.go:40
+		obs := edge.Gathered[rl.Obs](x, fineObs)         // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for i := range t.TrainEvery {                    // muzero.go:53
+			act := t.Actor.Act(run.Key("act", i), In{obs, temperature})                                         // muzero.go:54
+			edge.Scatter(x, fineAct, Chosen{Action: act.Action})                                                // muzero.go:119
+			out := edge.Gathered[rl.Step](x, fineOut)                                                           // muzero.go:55
+			t.Replay.Insert(Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}, out.Over) // muzero.go:56
+			obs = out.Obs                                                                                       // muzero.go:57
+			run.Log("search/value", act.Value)                                                                  // muzero.go:58
 		}
-		run.Log("temperature", temperature)         // muzero.go:57
-		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:58
-		run.Log("per_step/simulations", scalar)     // muzero.go:58
-		if run.Steps() >= t.LearningStarts {        // muzero.go:39
-			t.Learn(run) // muzero.go:40
+		run.Log("temperature", temperature)         // muzero.go:60
+		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:61
+		run.Log("per_step/simulations", scalar)     // muzero.go:61
+		if run.Steps() >= t.LearningStarts {        // muzero.go:42
+			t.Learn(run) // muzero.go:43
 		}
 	}
 	return run.Err()

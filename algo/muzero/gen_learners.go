@@ -13,6 +13,8 @@ const (
 	learnersInsert = iota
 	learnersOutOver
 	learnersG
+	learnersSIndex
+	learnersPriority
 )
 
 var genLearners = edge.Grouping{
@@ -21,37 +23,53 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:53"},
-		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:53"},
-		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "muzero.go:108", Under: 11, Lasting: true},
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (muzero.go:36) for the fragments
+// trainLearnersLearner is (*Trainer).Train (muzero.go:39) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := t.Env.Obs()                               // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for i := range t.TrainEvery {                    // muzero.go:50
-			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:51
-			out := t.Env.Step(act.Action)                               // muzero.go:52
-			// muzero.go:53
-			t.Replay.Insert(edge.AllGather(x, learnersInsert, Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs                      // muzero.go:54
-			run.Log("search/value", act.Value) // muzero.go:55
+	for run.Next() { // muzero.go:40
+		obs := t.Env.Obs()                               // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for i := range t.TrainEvery {                    // muzero.go:53
+			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:54
+			out := t.Env.Step(act.Action)                               // muzero.go:55
+			// muzero.go:56
+			t.Replay.Insert(edge.AllGather(x, learnersInsert, Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
+			obs = out.Obs                      // muzero.go:57
+			run.Log("search/value", act.Value) // muzero.go:58
 		}
-		edge.LogOnce(x, run, "temperature", temperature)     // muzero.go:57
-		scalar := rl.Scalar(float64(t.Simulations))          // muzero.go:58
-		edge.LogOnce(x, run, "per_step/simulations", scalar) // muzero.go:58
-		if run.Steps() >= t.LearningStarts {                 // muzero.go:39
-			for u := range t.Updates { // muzero.go:63
-				sample := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                  // muzero.go:64
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), sample)                                 // muzero.go:107
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // muzero.go:108
-				run.Log("loss/policy", m.Policy)                                                        // muzero.go:109
-				run.Log("loss/value", m.Value)                                                          // muzero.go:110
-				run.Log("loss/reward", m.Reward)                                                        // muzero.go:111
+		edge.LogOnce(x, run, "temperature", temperature)     // muzero.go:60
+		scalar := rl.Scalar(float64(t.Simulations))          // muzero.go:61
+		edge.LogOnce(x, run, "per_step/simulations", scalar) // muzero.go:61
+		if run.Steps() >= t.LearningStarts {                 // muzero.go:42
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+			for u := range t.Updates {                  // muzero.go:68
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
+				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
+					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+					s.Data.Policy = search                                         // muzero.go:71
+				}
+				b := Batch{s, beta}                                                                     // muzero.go:73
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // muzero.go:138
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // muzero.go:139
+				run.Log("loss/policy", m.Policy)                                                        // muzero.go:140
+				run.Log("loss/value", m.Value)                                                          // muzero.go:141
+				run.Log("loss/reward", m.Reward)                                                        // muzero.go:142
+				priority := m.Priority                                                                  // muzero.go:143
+				if t.Prioritised {                                                                      // muzero.go:74
+					// muzero.go:75
+					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
+				}
+			}
+			if run.Every(t.TargetEvery) { // muzero.go:78
+				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
 			}
 		}
 	}

@@ -7,31 +7,44 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (muzero.go:36) as a device
+// trainLowered is one iteration of (*Trainer).Train (muzero.go:39) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                              // muzero.go:48
-	temperature := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Heat(run.Progress()) }) // muzero.go:49
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                      // muzero.go:50
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), In{obs, temperature})                                 // muzero.go:51
-		out := t.Env.Step(act.Action)                                                                       // muzero.go:52
-		t.Replay.Insert(Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}, out.Over) // muzero.go:53
-		obs = out.Obs                                                                                       // muzero.go:54
-		run.Log("search/value", act.Value)                                                                  // muzero.go:55
+	obs := t.Env.Obs()                                                                              // muzero.go:51
+	temperature := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Heat(run.Progress()) }) // muzero.go:52
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                      // muzero.go:53
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), In{obs, temperature})                                 // muzero.go:54
+		out := t.Env.Step(act.Action)                                                                       // muzero.go:55
+		t.Replay.Insert(Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}, out.Over) // muzero.go:56
+		obs = out.Obs                                                                                       // muzero.go:57
+		run.Log("search/value", act.Value)                                                                  // muzero.go:58
 	})
-	run.Log("temperature", temperature)                                                                               // muzero.go:57
-	scalar := rl.Scalar(float64(t.Simulations))                                                                       // muzero.go:58
-	run.Log("per_step/simulations", scalar)                                                                           // muzero.go:58
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // muzero.go:39
-		edge.For(run, t.Updates, nil, func(u rl.Int) { // muzero.go:63
-			sample := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // muzero.go:64
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), sample)  // muzero.go:107
-			// muzero.go:108
+	run.Log("temperature", temperature)                                                                               // muzero.go:60
+	scalar := rl.Scalar(float64(t.Simulations))                                                                       // muzero.go:61
+	run.Log("per_step/simulations", scalar)                                                                           // muzero.go:61
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // muzero.go:42
+		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // muzero.go:67
+		for u := range t.Updates {                                                                 // muzero.go:68
+			s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
+			if t.Reanalyse > 0 && u%t.Reanalyse == 0 {          // muzero.go:70
+				search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+				s.Data.Policy = search                                         // muzero.go:71
+			}
+			b := Batch{s, beta}                                // muzero.go:73
+			g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
+			// muzero.go:139
 			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/policy", m.Policy) // muzero.go:109
-			run.Log("loss/value", m.Value)   // muzero.go:110
-			run.Log("loss/reward", m.Reward) // muzero.go:111
-		})
+			run.Log("loss/policy", m.Policy) // muzero.go:140
+			run.Log("loss/value", m.Value)   // muzero.go:141
+			run.Log("loss/reward", m.Reward) // muzero.go:142
+			priority := m.Priority           // muzero.go:143
+			if t.Prioritised {               // muzero.go:74
+				t.Replay.Prioritise(s.Index, priority) // muzero.go:75
+			}
+		}
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // muzero.go:78
+			t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+		}, nil)
 	}, nil)
 }

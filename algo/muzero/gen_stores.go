@@ -14,7 +14,8 @@ const (
 	storesObs = iota
 	storesAct
 	storesOut
-	storesSample
+	storesS
+	storesPriority
 	storesNet
 )
 
@@ -26,73 +27,86 @@ var genStores = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainStoresCollector), edge.Of(trainStoresReplay), edge.Of(trainStoresLearner)},
 	Edges: []plan.Edge{
-		storesObs:    {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:48"},
-		storesAct:    {Name: "act", Operator: "gather", From: "collector", To: "replay", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:95", Batched: true},
-		storesOut:    {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:52", Batched: true},
-		storesSample: {Name: "sample", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[muzero.Step]", Axis: "rows", Often: "iteration ?", Node: 13, Pos: "muzero.go:64", Batched: true, Under: 11, Lasting: true},
-		storesNet:    {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 15, Pos: "muzero.go:108", Under: 11, Lasting: true},
+		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:51"},
+		storesAct:      {Name: "act", Operator: "gather", From: "collector", To: "replay", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:119", Batched: true},
+		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:55", Batched: true},
+		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[muzero.Step]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 14, Pos: "muzero.go:69", Under: 11, Lasting: true},
+		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "muzero.go:138", Given: true, Under: 11, Lasting: true},
+		storesNet:      {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
 	},
 }
 
-// trainStoresCollector is (*Trainer).Train (muzero.go:36) for the fragments
+// trainStoresCollector is (*Trainer).Train (muzero.go:39) for the fragments
 // environment and actor, replicated over environments.
 func trainStoresCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := t.Env.Obs()                               // muzero.go:48
-		edge.Gather(x, storesObs, obs)                   // muzero.go:48
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		for i := range t.TrainEvery {                    // muzero.go:50
-			act := t.Actor.Act(run.Key("act", i), In{obs, temperature}) // muzero.go:51
-			edge.Gather(x, storesAct, act)                              // muzero.go:95
-			out := t.Env.Step(act.Action)                               // muzero.go:52
-			// muzero.go:52
-			edge.Gather(x, storesOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                      // muzero.go:54
-			run.Log("search/value", act.Value) // muzero.go:55
+	for run.Next() { // muzero.go:40
+		obs := t.Env.Obs()                               // muzero.go:51
+		edge.Gather(x, storesObs, obs)                   // muzero.go:51
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		for i := range t.TrainEvery {                    // muzero.go:53
+			act := t.Actor.Act(run.Key("act", i), In{obs, temperature})               // muzero.go:54
+			edge.Gather(x, storesAct, Chosen{Action: act.Action, Policy: act.Policy}) // muzero.go:119
+			out := t.Env.Step(act.Action)                                             // muzero.go:55
+			// muzero.go:55
+			edge.Gather(x, storesOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+			obs = out.Obs                      // muzero.go:57
+			run.Log("search/value", act.Value) // muzero.go:58
 		}
-		edge.Flush(x, storesAct, storesOut)  // muzero.go:50
-		if run.Steps() >= t.LearningStarts { // muzero.go:39
-			edge.Fetch(x, storesNet, t.Learner.net.params) // muzero.go:108
+		edge.Flush(x, storesAct, storesOut)  // muzero.go:53
+		if run.Steps() >= t.LearningStarts { // muzero.go:42
+			edge.Fetch(x, storesNet, t.Learner.net.params) // muzero.go:139
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresReplay is (*Trainer).Train (muzero.go:36) for the fragment replay.
+// trainStoresReplay is (*Trainer).Train (muzero.go:39) for the fragment replay.
 func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		obs := edge.Gathered[rl.Obs](x, storesObs) // muzero.go:48
-		for range t.TrainEvery {                   // muzero.go:50
-			act := edge.Gathered[Chosen](x, storesAct)                                                          // muzero.go:95
-			out := edge.Gathered[rl.Step](x, storesOut)                                                         // muzero.go:52
-			t.Replay.Insert(Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}, out.Over) // muzero.go:53
-			obs = out.Obs                                                                                       // muzero.go:54
+	for run.Next() { // muzero.go:40
+		obs := edge.Gathered[rl.Obs](x, storesObs) // muzero.go:51
+		for range t.TrainEvery {                   // muzero.go:53
+			act := edge.Gathered[Chosen](x, storesAct)                                                          // muzero.go:119
+			out := edge.Gathered[rl.Step](x, storesOut)                                                         // muzero.go:55
+			t.Replay.Insert(Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}, out.Over) // muzero.go:56
+			obs = out.Obs                                                                                       // muzero.go:57
 		}
-		if run.Steps() >= t.LearningStarts { // muzero.go:39
-			for u := range t.Updates { // muzero.go:63
-				sample := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:64
-				edge.Send(x, storesSample, sample)                       // muzero.go:64
+		if run.Steps() >= t.LearningStarts { // muzero.go:42
+			for u := range t.Updates { // muzero.go:68
+				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
+				edge.Send(x, storesS, s)                            // muzero.go:69
+				priority := edge.Sent[rl.Tensor](x, storesPriority) // muzero.go:138
+				if t.Prioritised {                                  // muzero.go:74
+					t.Replay.Prioritise(s.Index, priority) // muzero.go:75
+				}
 			}
-			edge.Flush(x, storesSample) // muzero.go:63
 		}
 	}
 	return run.Err()
 }
 
-// trainStoresLearner is (*Trainer).Train (muzero.go:36) for the fragments
+// trainStoresLearner is (*Trainer).Train (muzero.go:39) for the fragments
 // gradient and apply.
 func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // muzero.go:37
-		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:49
-		run.Log("temperature", temperature)              // muzero.go:57
-		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:58
-		run.Log("per_step/simulations", scalar)          // muzero.go:58
-		if run.Steps() >= t.LearningStarts {             // muzero.go:39
-			for u := range t.Updates { // muzero.go:63
-				sample := edge.Sent[replay.Sample[Step]](x, storesSample) // muzero.go:64
-				t.Learner.Update(run, u, sample)                          // muzero.go:64
+	for run.Next() { // muzero.go:40
+		temperature := rl.Scalar(t.Heat(run.Progress())) // muzero.go:52
+		run.Log("temperature", temperature)              // muzero.go:60
+		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:61
+		run.Log("per_step/simulations", scalar)          // muzero.go:61
+		if run.Steps() >= t.LearningStarts {             // muzero.go:42
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+			for u := range t.Updates {                  // muzero.go:68
+				s := edge.Sent[replay.Sample[Step]](x, storesS) // muzero.go:69
+				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {      // muzero.go:70
+					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+					s.Data.Policy = search                                         // muzero.go:71
+				}
+				priority := t.Learner.Update(run, u, Batch{s, beta}) // muzero.go:73
+				edge.Send(x, storesPriority, priority)               // muzero.go:138
 			}
-			edge.Publish(x, storesNet, t.Learner.net.params) // muzero.go:108
+			edge.Publish(x, storesNet, t.Learner.net.params) // muzero.go:139
+			if run.Every(t.TargetEvery) {                    // muzero.go:78
+				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+			}
 		}
 	}
 	return run.Err()

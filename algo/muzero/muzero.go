@@ -1,8 +1,9 @@
 // Package muzero learns a model of its environment and searches in it (Schrittwieser et al., 2020):
 // a representation makes a latent state of an observation, dynamics move it by an action and
 // predict the reward, and a prediction says what to do there and what it is worth. All three are
-// learnt by what they predict several steps ahead. Gumbel search (Danihelka et al., 2022) is a
-// setting.
+// learnt by what they predict several steps ahead. Old sequences are searched again with newer
+// weights (reanalyse), and games of two players are learnt by self-play. Gumbel search (Danihelka
+// et al., 2022) is a setting.
 package muzero
 
 import (
@@ -15,6 +16,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/game"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
@@ -24,10 +26,11 @@ import (
 // Trainer acts by searches in its model, and its Learner learns from what they led to.
 type Trainer struct {
 	Config
-	Env     env.Batch
-	Replay  *replay.Table[Step]
-	Actor   *Actor
-	Learner *Learner
+	Env        env.Batch
+	Replay     *replay.Table[Step]
+	Actor      *Actor
+	Reanalyser *Reanalyser
+	Learner    *Learner
 }
 
 // Train runs the algorithm.
@@ -50,7 +53,7 @@ func (t *Trainer) Collect(run *rl.Run) {
 	for i := range t.TrainEvery {
 		act := t.Actor.Act(run.Key("act", i), In{obs, temperature})
 		out := t.Env.Step(act.Action)
-		t.Replay.Insert(Step{obs, act.Action, act.Policy, act.Value, out.Reward, out.Terminated}, out.Over)
+		t.Replay.Insert(Step{obs, act.Action, act.Policy, out.Reward, out.Final, out.Terminated}, out.Over)
 		obs = out.Obs
 		run.Log("search/value", act.Value)
 	}
@@ -58,10 +61,22 @@ func (t *Trainer) Collect(run *rl.Run) {
 	run.Log("per_step/simulations", rl.Scalar(float64(t.Simulations)))
 }
 
-// Learn makes Updates updates, each of a sample of sequences.
+// Learn makes Updates updates, each of a sample of sequences. The searches of one in Reanalyse are
+// made again, with the latest weights.
 func (t *Trainer) Learn(run *rl.Run) {
+	beta := rl.Scalar(t.BetaAt(run.Progress()))
 	for u := range t.Updates {
-		t.Learner.Update(run, u, t.Replay.Sample(run.Key("sample", u), t.Batch))
+		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
+		if t.Reanalyse > 0 && u%t.Reanalyse == 0 {
+			s.Data.Policy = t.Reanalyser.Search(run.Key("reanalyse", u), s.Data)
+		}
+		priority := t.Learner.Update(run, u, Batch{s, beta})
+		if t.Prioritised {
+			t.Replay.Prioritise(s.Index, priority)
+		}
+	}
+	if run.Every(t.TargetEvery) {
+		t.Learner.net.slow.Blend(t.Learner.net.params, 1)
 	}
 }
 
@@ -76,14 +91,23 @@ type (
 		Action        rl.Tree
 		Policy, Value rl.Tensor
 	}
-	// Step is one step of every environment, and what the search found at its start.
+	// Step is one step of every environment, and what the search found at its start. Next is
+	// where it led, before any reset.
 	Step struct {
-		Obs                               rl.Obs
-		Action                            rl.Tree
-		Policy, Value, Reward, Terminated rl.Tensor
+		Obs            rl.Obs
+		Action         rl.Tree
+		Policy, Reward rl.Tensor
+		Next           rl.Obs
+		Terminated     rl.Tensor
 	}
-	// Metrics report an update, by sequence.
-	Metrics struct{ Policy, Value, Reward rl.Tensor }
+	// Batch is a sample of sequences, and how far their probabilities are corrected for.
+	Batch struct {
+		Sample replay.Sample[Step]
+		Beta   rl.Tensor
+	}
+	// Metrics report an update, by sequence. Priority is the priority that the sequence gets in
+	// the replay.
+	Metrics struct{ Policy, Value, Reward, Priority rl.Tensor }
 )
 
 // Actor chooses actions by search, or by the prediction alone.
@@ -94,21 +118,29 @@ type Actor struct {
 // Act chooses the actions of training.
 func (a *Actor) Act(k rl.Key, in In) Chosen { return a.act.Call(k, in) }
 
+// Reanalyser searches again where searches were made with older weights.
+type Reanalyser struct{ search *rl.Func[Step, rl.Tensor] }
+
+// Search returns the policies of sequences, [rows, time, actions], those that are learnt from
+// improved by new searches.
+func (r *Reanalyser) Search(k rl.Key, s Step) rl.Tensor { return r.search.Call(k, s) }
+
 // Learner improves the model.
 type Learner struct {
 	Config
 	net  *net
 	opt  *rl.Opt
-	loss *rl.Loss[replay.Sample[Step], Metrics]
+	loss *rl.Loss[Batch, Metrics]
 }
 
-// Update makes update u of an iteration.
-func (l *Learner) Update(run *rl.Run, u int, s replay.Sample[Step]) {
-	g, m := l.loss.Grad(run.Key("loss", u), s)
+// Update makes update u of an iteration and returns the sequences' priorities.
+func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {
+	g, m := l.loss.Grad(run.Key("loss", u), b)
 	l.opt.Apply(g, l.Rate.At(run.Progress()))
 	run.Log("loss/policy", m.Policy)
 	run.Log("loss/value", m.Value)
 	run.Log("loss/reward", m.Reward)
+	return m.Priority
 }
 
 // Agent returns the trained policy, for evaluation, export and serving.
@@ -121,6 +153,7 @@ func (t *Trainer) Agent() rl.Agent {
 		Sample: t.Actor.act, Greedy: greedy,
 		In:  func(obs rl.Obs, _ rl.Tree) In { return In{obs, rl.Scalar(t.TemperatureEnd)} },
 		Out: func(c Chosen) (action, next rl.Tree) { return c.Action, rl.Tree{} },
+		Why: func(c Chosen) rl.Thoughts { return rl.Thoughts{Policy: c.Policy, Value: c.Value} },
 	}
 }
 
@@ -138,14 +171,17 @@ type Config struct {
 	TemperatureEnd  float64 `default:"0.25" range:"[0,)" doc:"the same at the end"`
 	ActBy           string  `default:"search" oneof:"search network" doc:"how the trained agent acts greedily: by a search without noise, or by the prediction alone"`
 
-	Unroll  int     `default:"5" unit:"steps" range:"[1,)" doc:"steps that the model predicts ahead in an update"`
-	TDSteps int     `default:"10" unit:"steps" range:"[1,)" doc:"rewards that are added up before a search's value is asked for"`
-	Gamma   float64 `default:"0.997" range:"[0,1]" doc:"discount of a reward one step later"`
+	Unroll      int     `default:"5" unit:"steps" range:"[1,)" doc:"steps that the model predicts ahead in an update"`
+	TDSteps     int     `default:"50" unit:"steps" range:"[1,)" doc:"rewards that are added up before a value is asked for"`
+	Gamma       float64 `default:"0.997" range:"[0,1]" doc:"discount of a reward one step later"`
+	TargetEvery int64   `default:"800" unit:"steps" range:"[1,)" doc:"steps between two copies of the weights for the values that are asked for"`
+	Reanalyse   int     `default:"0" unit:"updates" range:"[0,)" doc:"one in so many updates searches its sequences again with the latest weights; 0 is none"`
+	nn.Prioritising
 
-	nn.Rate     `defaults:"learning_rate=2e-3 anneal=linear"`
+	nn.Rate     `defaults:"learning_rate=5e-3 anneal=linear"`
 	AdamEps     float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm float64 `default:"5" range:"[0,)" doc:"norm over all parameters to which gradients are clipped; 0 is no bound"`
-	ValueCoef   float64 `default:"0.25" range:"[0,)" doc:"weight of the value loss"`
+	ValueCoef   float64 `default:"1" range:"[0,)" doc:"weight of the value loss"`
 	Support     int     `default:"20" range:"[1,)" doc:"greatest value and reward that can be predicted, on a compressed scale of about the square root"`
 
 	nn.Layers `defaults:"hidden=64 activation=relu"`
@@ -175,40 +211,48 @@ func (c *Config) length() int { return c.Unroll + c.TDSteps }
 var Algorithm = algo.Define("muzero", "tree search in a learnt model, for single discrete actions: PUCT or Gumbel", []algo.Preset{
 	algo.For("CartPole-v1", 80_000, "10,000 updates", func(*Config) {}),
 	algo.ForKind(env.Control, 200_000, "as for CartPole-v1", func(*Config) {}),
+	algo.For("board/TicTacToe-v0", 100_000, "self-play, values from the ends of games", func(c *Config) {
+		c.Envs, c.Updates, c.Gamma, c.Unroll, c.TDSteps, c.NoiseAlpha, c.Support = 64, 32, 1, 5, 9, 1, 2
+		c.Temperature, c.TemperatureEnd, c.Hidden, c.Latent, c.Reanalyse = 1, .5, []int{128}, 64, 4
+	}),
 	algo.For("Identity-v0", 10_000, "solved in seconds", func(c *Config) {
 		c.Simulations, c.Unroll, c.TDSteps, c.Updates, c.LearningStarts, c.Gamma = 8, 2, 2, 8, 500, .5
 	}),
 }, build)
 
 func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
-	e, err := make.Batch(c.Envs)
+	e, err := make.Single(c.Envs)
 	if err != nil {
 		return nil, err
 	}
-	n, err := newNet(s, *c, e.Spec())
+	n, err := newNet(s, *c, e)
 	if err != nil {
 		return nil, err
 	}
-	how := replay.Options{Sequence: c.length(), Ratio: float64(c.Updates*c.Batch) / float64(c.TrainEvery*c.Envs)}
+	how := replay.Options{Sequence: c.length(), Priority: c.Prioritised, Ratio: float64(c.Updates*c.Batch) / float64(c.TrainEvery*c.Envs)}
 	a := &Actor{act: rl.NewFunc(s, "act", n.act), search: rl.NewFunc(s, "search", n.search), look: rl.NewFunc(s, "look", n.look)}
 	a.act.Apart()
 	a.search.Apart()
+	r := &Reanalyser{rl.NewFunc(s, "reanalyse", n.reanalyse)}
+	r.search.Apart()
 	l := &Learner{Config: *c, net: n}
 	l.opt = rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, n.params)
 	l.loss = rl.NewLoss(s, "loss", l.lossGraph, n.params)
-	return &Trainer{Config: *c, Env: e, Replay: replay.NewTable[Step](s, "replay", c.Buffer, how), Actor: a, Learner: l}, nil
+	return &Trainer{Config: *c, Env: e, Replay: replay.NewTable[Step](s, "replay", c.Buffer, how), Actor: a, Reanalyser: r, Learner: l}, nil
 }
 
 // net is the model: representation, dynamics and prediction.
 type net struct {
 	Config
 	nn.Torso
-	action rl.Discrete
-	atoms  nn.Atoms
-	params *rl.Params
+	action       rl.Discrete
+	atoms        nn.Atoms
+	discount     float64 // of a value one step later: negative where the other player moves there
+	params, slow *rl.Params
 }
 
-func newNet(s *rl.Scope, c Config, spec env.Spec) (*net, error) {
+func newNet(s *rl.Scope, c Config, e env.Batch) (*net, error) {
+	spec := e.Spec()
 	action, ok := spec.Action.(rl.Discrete)
 	if !ok || spec.Agents > 1 {
 		return nil, fmt.Errorf("%s: it is for one agent with single discrete actions, not for %d with %s: take ppo or sac", spec.ID, max(1, spec.Agents), spec.Action)
@@ -218,8 +262,15 @@ func newNet(s *rl.Scope, c Config, spec env.Spec) (*net, error) {
 		return nil, err
 	}
 	most := float64(c.Support)
-	n := &net{Config: c, Torso: torso, action: action, atoms: nn.Atoms{N: 2*c.Support + 1, Min: -most, Max: most}}
-	n.params = rl.NewParams(s, "net", n.init)
+	n := &net{Config: c, Torso: torso, action: action, atoms: nn.Atoms{N: 2*c.Support + 1, Min: -most, Max: most}, discount: c.Gamma}
+	if g, ok := game.Of(e); ok {
+		if r := g.Rules(); r.Hidden || r.InRow > 1 {
+			return nil, fmt.Errorf("%s: a search looks ahead in games whose players take turns and see everything: use ppo", spec.ID)
+		}
+		n.discount = -c.Gamma
+	}
+	n.params, n.slow = rl.NewParams(s, "net", n.init), rl.NewParams(s, "slow", n.init)
+	n.slow.Blend(n.params, 1)
 	return n, nil
 }
 
@@ -259,11 +310,24 @@ func (n *net) number(logits *Node) *Node { return nn.Unscale(n.atoms.Mean(logits
 
 // root returns what the model says of observations.
 func (n *net) root(c *rl.Ctx, obs rl.Obs) search.Leaf {
+	obs = mover(obs)
 	leaf := n.leaf(c, n.represent(c, c.Scope(n.params), obs.X))
 	if obs.Legal.Len() > 0 {
 		leaf.Legal = obs.Legal.At(0).Node()
 	}
 	return leaf
+}
+
+// mover returns the observation of the agent that moves, where two agents take turns.
+func mover(obs rl.Obs) rl.Obs {
+	if !obs.Turn.Ok() {
+		return obs
+	}
+	first := rl.Wrap(column(obs.Turn.Node(), 0))
+	own := func(x rl.Tensor) rl.Tensor {
+		return rl.Select(first, rl.Wrap(column(x.Node(), 0)), rl.Wrap(column(x.Node(), 1)))
+	}
+	return rl.Obs{X: rl.Map(obs.X, own), Legal: rl.Map(obs.Legal, own)}
 }
 
 // leaf returns what the model says of latent states.
@@ -276,7 +340,7 @@ func (n *net) leaf(c *rl.Ctx, latent *Node) search.Leaf {
 func (n *net) step(c *rl.Ctx, state rl.Tree, action *Node) search.Next {
 	next, reward := n.dynamics(c, c.Scope(n.params), state.Leaf("").Node(), action)
 	r := n.number(reward)
-	return search.Next{Leaf: n.leaf(c, next), Reward: r, Discount: BroadcastToShape(ConstAs(r, n.Gamma), r.Shape())}
+	return search.Next{Leaf: n.leaf(c, next), Reward: r, Discount: BroadcastToShape(ConstAs(r, n.discount), r.Shape())}
 }
 
 // act chooses the actions of training.
@@ -286,13 +350,13 @@ func (n *net) act(c *rl.Ctx, in In) Chosen {
 	if n.Search == "puct" {
 		action = found.Draw(c, "action", in.Temperature.Node())
 	}
-	return n.chosen(action, found.Policy, found.Value)
+	return n.chosen(in, action, found.Policy, found.Value)
 }
 
 // search chooses the actions that a search without noise takes for the best.
 func (n *net) search(c *rl.Ctx, in In) Chosen {
-	found := n.Quiet().Run(c, n.root(c, in.Obs), n.step)
-	return n.chosen(found.Best, found.Policy, found.Value)
+	found := n.Still(c, n.root(c, in.Obs), n.step)
+	return n.chosen(in, found.Best, found.Policy, found.Value)
 }
 
 // look chooses the actions that the prediction takes for the best.
@@ -302,21 +366,39 @@ func (n *net) look(c *rl.Ctx, in In) Chosen {
 	if leaf.Legal != nil {
 		z = Where(leaf.Legal, z, BroadcastToShape(ConstAs(z, -1e9), z.Shape()))
 	}
-	return n.chosen(ArgMax(z, -1, dtypes.Int32), Softmax(z, -1), leaf.Value)
+	return n.chosen(in, ArgMax(z, -1, dtypes.Int32), Softmax(z, -1), leaf.Value)
 }
 
-func (n *net) chosen(action, policy, value *Node) Chosen {
+// chosen returns actions with what led to them. Where two agents take turns, the one that does not
+// move takes the first action.
+func (n *net) chosen(in In, action, policy, value *Node) Chosen {
+	if turn := in.Obs.Turn; turn.Ok() {
+		both := BroadcastToShape(ExpandAxes(action, 1), turn.Shape())
+		action = Where(turn.Node(), both, ZerosLike(both))
+	}
 	return Chosen{rl.One(rl.Wrap(AddScalar(action, n.action.Start))), rl.Wrap(policy), rl.Wrap(value)}
+}
+
+// reanalyse returns the policies of sequences, where they are learnt from by new searches.
+func (n *net) reanalyse(c *rl.Ctx, s Step) rl.Tensor {
+	old := s.Policy.Node()
+	rows, steps := old.Shape().Dimensions[0], n.Unroll+1
+	flat := func(x rl.Tensor) rl.Tensor {
+		part := SliceAxis(x.Node(), 1, AxisRange(0, steps))
+		return rl.Wrap(Reshape(part, append([]int{rows * steps}, part.Shape().Dimensions[2:]...)...))
+	}
+	found := n.Still(c, n.root(c, rl.Obs{X: rl.Map(s.Obs.X, flat), Legal: rl.Map(s.Obs.Legal, flat)}), n.step)
+	return rl.Wrap(Concatenate([]*Node{Reshape(found.Policy, rows, steps, -1), SliceAxis(old, 1, AxisRangeToEnd(steps))}, 1))
 }
 
 // lossGraph follows the actions of sequences in the model, and returns how far its predictions are
 // from what the searches and the environment said.
-func (l *Learner) lossGraph(c *rl.Ctx, s replay.Sample[Step]) (loss, weight rl.Tensor, m Metrics) {
-	d, n, sc := s.Data, l.net, c.Scope(l.net.params)
-	g := l.goals(s)
+func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metrics) {
+	d, n, sc := b.Sample.Data, l.net, c.Scope(l.net.params)
+	g := l.goals(c, b.Sample)
 	latent := n.represent(c, sc, rl.Map(d.Obs.X, func(x rl.Tensor) rl.Tensor { return rl.Wrap(column(x.Node(), 0)) }))
 	action := SubScalar(d.Action.Leaf("").Node(), n.action.Start)
-	var policies, values, rewards *Node
+	var policies, values, rewards, off *Node
 	for k := range l.Unroll + 1 {
 		scale := 1.
 		if k > 0 {
@@ -329,9 +411,15 @@ func (l *Learner) lossGraph(c *rl.Ctx, s replay.Sample[Step]) (loss, weight rl.T
 		cross := Neg(ReduceSum(Mul(column(d.Policy.Node(), k), LogSoftmax(policy, -1)), -1))
 		policies = sum(policies, MulScalar(Mul(column(g.valid, k), cross), scale))
 		values = sum(values, MulScalar(Mul(column(g.counts, k), n.miss(column(g.value, k), value)), scale))
+		if k == 0 {
+			off = Abs(Sub(n.number(value), column(g.value, 0)))
+		}
 	}
-	m = Metrics{Policy: rl.Wrap(policies), Value: rl.Wrap(values), Reward: rl.Wrap(rewards)}
-	return rl.Wrap(Add(Add(policies, rewards), MulScalar(values, l.ValueCoef))), rl.Tensor{}, m
+	if l.Prioritised {
+		weight = rl.Wrap(Pow(b.Sample.Prob.Node(), Neg(b.Beta.Node())))
+	}
+	m = Metrics{Policy: rl.Wrap(policies), Value: rl.Wrap(values), Reward: rl.Wrap(rewards), Priority: rl.Wrap(l.Priority(off))}
+	return rl.Wrap(Add(Add(policies, rewards), MulScalar(values, l.ValueCoef))), weight, m
 }
 
 // goals are what the model should predict at the steps of sequences, [rows, steps].
@@ -341,13 +429,14 @@ type goals struct {
 	counts        *Node // 1 there and after a termination, where all values and rewards are 0
 }
 
-func (l *Learner) goals(s replay.Sample[Step]) goals {
-	d, valid := s.Data, s.Valid.Node()
+// goals returns the rewards, and returns of TDSteps rewards and the slow copy's value of where they
+// led.
+func (l *Learner) goals(c *rl.Ctx, s replay.Sample[Step]) goals {
+	d, valid, sc := s.Data, s.Valid.Node(), c.Scope(l.net.slow)
 	last := nn.LastTrue(valid)
-	value := d.Value.Node()
-	next := Concatenate([]*Node{nn.ButFirst(value), lastOf(value)}, 1)
-	next = StopGradient(Where(last, value, next)) // what is beyond is not known
-	ret := rl.NStep(l.Gamma, l.TDSteps, d.Reward, rl.Wrap(next), d.Terminated, rl.Wrap(last)).Node()
+	_, value := l.net.predict(c, sc, l.net.represent(c, sc, d.Next.X))
+	next := rl.Wrap(StopGradient(l.net.number(value)))
+	ret := rl.NStep(l.net.discount, l.TDSteps, d.Reward, next, d.Terminated, rl.Wrap(last)).Node()
 	live := ConvertDType(valid, dtypes.Float32)
 	ended := ConvertDType(LogicalAnd(last, d.Terminated.Node()), dtypes.Float32)
 	after := Mul(OneMinus(live), ReduceAndKeep(ended, ReduceMax, 1))
@@ -355,17 +444,10 @@ func (l *Learner) goals(s replay.Sample[Step]) goals {
 }
 
 // miss returns the cross-entropy of predictions, logits over atoms, with numbers [rows].
-func (n *net) miss(number, logits *Node) *Node {
-	one := OneHot(Zeros(number.Graph(), shapes.Make(dtypes.Int32, number.Shape().Dimensions...)), n.atoms.N, dtypes.Float32)
-	target := n.atoms.Project(one, nn.Rescale(number), ZerosLike(number))
-	return Neg(ReduceSum(Mul(StopGradient(target), LogSoftmax(logits, -1)), -1))
-}
+func (n *net) miss(number, logits *Node) *Node { return n.atoms.Miss(nn.Rescale(number), logits) }
 
 // column returns step k of sequences [rows, steps, ...].
 func column(x *Node, k int) *Node { return Squeeze(SliceAxis(x, 1, AxisElem(k)), 1) }
-
-// lastOf returns the last step of sequences, as a sequence of one.
-func lastOf(x *Node) *Node { return SliceAxis(x, 1, AxisElem(-1)) }
 
 // sum adds x to what there is.
 func sum(to, x *Node) *Node {

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-rl/weft/algo/muzero"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/board"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
@@ -27,6 +28,15 @@ func TestSmallTasks(t *testing.T) {
 	})
 }
 
+// TestGame: self-play without the rules, and with searches made again, wins more games of
+// tic-tac-toe against a random player than it loses, within seconds.
+func TestGame(t *testing.T) {
+	set := []string{"envs=32", "updates=16", "gamma=1", "td_steps=9", "support=2", "noise_alpha=1", "simulations=12", "latent=32", "reanalyse=4", "learning_starts=1000"}
+	algotest.Solve(t, muzero.Algorithm, []algotest.Task{
+		{Name: "tic-tac-toe", Env: board.All[0], Set: set, Steps: 16_000, Want: .3},
+	})
+}
+
 // small returns a run of a moment with five environments.
 func small(set ...string) app.Job {
 	base := []string{"envs=5", "train_every=3", "updates=2", "batch=4", "simulations=4", "hidden=8", "latent=4", "support=5", "learning_starts=30", "buffer=60", "unroll=2", "td_steps=3"}
@@ -41,6 +51,14 @@ func TestParity(t *testing.T) {
 		by = append(by, plan.Deployment{Policy: "single-learner-coarse", Workers: k})
 	}
 	algotest.Equal(t, small(), by...)
+	algotest.Equal(t, small("reanalyse=2", "prioritised=true", "target_every=40"), by[:4]...)
+}
+
+// TestGameParity: so it is in a game of two players.
+func TestGameParity(t *testing.T) {
+	job := small("reanalyse=1", "search=gumbel", "considered=4")
+	job.Env = board.All[0]
+	algotest.Equal(t, job, plan.Deployment{Policy: "single-learner-coarse", Workers: 2}, plan.Deployment{Policy: "gpu-only"})
 }
 
 // TestResume: a run that is cut and goes on is the run that was not cut.

@@ -162,5 +162,6 @@ func (m *maker) next() algo.MakeEnv {
 
 func (m *maker) Batch(n int) (env.Batch, error)    { return m.next().Batch(n) }
 func (m *maker) SelfPlay(n int) (env.Batch, error) { return m.next().SelfPlay(n) }
+func (m *maker) Single(n int) (env.Batch, error)   { return m.next().Single(n) }
 func (m *maker) Groups(n int) (env.Groups, error)  { return m.next().Groups(n) }
 func (m *maker) As(string) algo.MakeEnv            { return m }
