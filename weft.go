@@ -39,6 +39,7 @@ import (
 	"github.com/weft-rl/weft/env/gym"
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/env/mujoco"
+	"github.com/weft-rl/weft/env/suite"
 	"github.com/weft-rl/weft/env/tag"
 )
 
@@ -52,7 +53,7 @@ func Builtin() app.Set {
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
 			alphazero.Algorithm, psro.Algorithm, muzero.Algorithm,
 		},
-		Environments: slices.Concat(classic.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
+		Environments: slices.Concat(classic.All, suite.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}
 }
