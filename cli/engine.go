@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weft-rl/weft/internal/launch"
+	"github.com/weft-rl/weft/internal/launch/ray"
 	"github.com/weft-rl/weft/internal/launch/slurm"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
@@ -22,6 +24,7 @@ import (
 // engines are the schedulers that runs can be submitted to, by name. An engine's options have a
 // flag of the same name.
 var engines = map[string]launch.Engine{
+	"ray":   &ray.Engine{},
 	"slurm": slurm.Engine{},
 }
 
@@ -77,11 +80,33 @@ func (f *engineFlags) check(other bool) (errs []error) {
 func (f *engineFlags) engine() launch.Engine { return engines[f.on] }
 
 // allot finds the allocation of the job that this process is in, if an engine was asked for.
-func (f *engineFlags) allot(ctx context.Context) (err error) {
-	if e := f.engine(); e != nil {
-		f.allocation, err = e.Allocation(ctx)
+func (f *trainFlags) allot(ctx context.Context) (err error) {
+	e := f.engine()
+	if e == nil {
+		return nil
+	}
+	j := launch.Job{Nodes: f.nodes}
+	j.Workers, _ = strconv.Atoi(*f.values["workers"]) // not set, or refused later
+	j.Program, err = self()
+	if err == nil {
+		j.Options, err = f.own()
+	}
+	if err == nil {
+		f.allocation, err = e.Allocation(ctx, j)
 	}
 	return err
+}
+
+// own returns the options in the engine's own words.
+func (f *engineFlags) own() (out []launch.Option, err error) {
+	for _, text := range *f.options[f.on] {
+		o, err := launch.ParseOption(f.on, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
 }
 
 // job returns what is to be submitted for a request.
@@ -100,12 +125,11 @@ func (f *trainFlags) job(r *request.Request, out string, args []string, workers 
 	if err := r.ShareAmongProcesses("--nodes", max(j.Nodes, j.Workers), workers); err != nil {
 		return j, err
 	}
-	for _, text := range *f.options[f.on] {
-		o, err := launch.ParseOption(f.on, text)
-		if err != nil {
-			return j, err
-		}
-		j.Options = append(j.Options, o)
+	if j.Options, err = f.own(); err != nil {
+		return j, err
+	}
+	if workers && *f.values["workers"] == "" { // it was said in a file, which only the settings are of
+		j.Args = append(j.Args, "--workers", strconv.Itoa(r.Workers))
 	}
 	j.Dir, err = os.Getwd()
 	return j, err
@@ -212,7 +236,7 @@ func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, 
 	}
 	if !f.dry {
 		c.started = true
-		if _, err := e.Check(ctx); err != nil {
+		if _, err := e.Check(ctx, j.Options...); err != nil {
 			return err
 		}
 	}

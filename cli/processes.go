@@ -69,6 +69,14 @@ func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainF
 	defer watch.Wait()
 	defer cancel(nil)
 	watch.Go(func() { h.watch(watched, cancel, w.Note) })
+	if a := f.allocation; a != nil && a.Drains != nil {
+		watch.Go(func() {
+			a.Drains(watched, func(slot int) {
+				w.Note(fmt.Sprintf("worker %s leaves: %s drains its node", workerName(slot), f.on))
+				_ = client.Drain(watched, workerName(slot)) // or it is lost, with its node
+			})
+		})
+	}
 	submit := func(ctx context.Context, name, config string) error { return begin(client, ctx, name, config) }
 	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: w, tell: f.tell})
 	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
@@ -97,9 +105,11 @@ type place struct {
 // their own, or in an engine's allocation.
 func (f *trainFlags) place(out, data string) (p place) {
 	if a := f.allocation; a != nil {
-		p = place{launcher: a.Launcher, slots: a.Slots, certs: filepath.Join(out, jobFolder, "certs"), hosts: []string{a.Host}, args: []string{"--" + apartFlag}, apart: true}
+		p = place{launcher: a.Launcher, slots: a.Slots, certs: filepath.Join(out, jobFolder, "certs"), hosts: append([]string{a.Host}, a.Hosts...), args: []string{"--" + apartFlag}, apart: true}
 		for _, s := range a.Slots {
-			p.hosts = append(p.hosts, s.Address)
+			if s.Address != "" {
+				p.hosts = append(p.hosts, s.Address)
+			}
 		}
 		return p
 	}
@@ -152,7 +162,7 @@ func newHousehold(f *trainFlags, out, device string) (*household, error) {
 		}, everything()...)},
 	}
 	for i, s := range h.at.slots {
-		name := fmt.Sprintf("w%d", i)
+		name := workerName(i)
 		args := []string{
 			"worker", "--join", launch.Join, "--name", name, "--store", cmp.Or(f.store, runs), "--devices", device,
 			"--certs", h.at.certs, "--cores", fmt.Sprint(s.Cores), "--memory", fmt.Sprintf("%.3f", s.Memory), "--json",
@@ -164,6 +174,8 @@ func newHousehold(f *trainFlags, out, device string) (*household, error) {
 	}
 	return h, nil
 }
+
+func workerName(slot int) string { return fmt.Sprintf("w%d", slot) }
 
 // returning is how long a run waits for workers: all there are have joined before it begins, so it
 // waits only for those that are started again.

@@ -61,7 +61,7 @@ func (c *command) train() *cobra.Command {
 			"outlives the terminal. It goes on when nobody reads its output any more. With --cluster, Ctrl-C and\n" +
 			"SIGTERM have the cluster save the run and end it, and a closed terminal changes nothing; with\n" +
 			"--detach the command returns at once, and nothing that happens to it concerns the run. With --on, an\n" +
-			"engine such as Slurm runs it as a job, under the same rules as --cluster; weft status, logs, stop and\n" +
+			"engine, Ray or Slurm, runs it as a job, under the same rules as --cluster; weft status, logs, stop and\n" +
 			"resume take the run's folder.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
@@ -77,6 +77,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --slurm time=2:00:00 --detach\n" +
 			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --dry-run > job.sh\n" +
+			"  weft train ppo --policy single-learner-coarse --on ray --nodes 4 --ray cpus=8\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
 			"  weft train sac --env Pendulum-v1 --demos expert.parquet --demo-fraction 0.25\n" +
 			"  weft train dqn --env atari:Breakout --set buffer=1000000 --storage disk --storage-limit 8GB\n" +

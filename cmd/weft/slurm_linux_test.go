@@ -12,10 +12,15 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
+// awaiter waits until something holds.
+type awaiter interface {
+	Await(t *testing.T, what string, holds func() bool)
+}
+
 // saved waits until a run of a folder has a checkpoint beyond a step.
-func saved(t *testing.T, s slurmtest.Cluster, out string, step int64) {
+func saved(t *testing.T, a awaiter, out string, step int64) {
 	t.Helper()
-	s.Await(t, "a checkpoint", func() bool {
+	a.Await(t, "a checkpoint", func() bool {
 		c, err := part.ReadCommitted(out)
 		return err == nil && c.Step() > step
 	})
@@ -31,8 +36,11 @@ func small(algorithm, steps string, more ...string) []string {
 }
 
 // onSlurm adds what has a run trained by three nodes.
-func onSlurm(out string, args []string) []string {
-	return append(args, "--policy", "single-learner-coarse", "--on", "slurm", "--nodes", "3", "--out", out)
+func onSlurm(out string, args []string) []string { return on("slurm", out, args) }
+
+// on adds what has a run trained by three nodes of an engine.
+func on(engine, out string, args []string) []string {
+	return append(args, "--policy", "single-learner-coarse", "--on", engine, "--nodes", "3", "--out", out)
 }
 
 // Runs on Slurm end in the bits of the plain loop, whatever happens to their nodes and jobs.

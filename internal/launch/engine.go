@@ -13,20 +13,22 @@ import (
 // that, and trains. An engine is a folder below this one, and a line in the table of the command
 // line.
 type Engine interface {
-	// Check returns the engine's version. Its error says what is missing on this machine.
-	Check(ctx context.Context) (version string, err error)
+	// Check returns the engine's version, of the one that options name if they do. Its error
+	// says what is missing on this machine.
+	Check(ctx context.Context, options ...Option) (version string, err error)
 	// Script returns the text that Submit hands to the engine. It needs no engine.
 	Script(j Job) (string, error)
 	// Submit submits a job and returns the engine's name of it.
 	Submit(ctx context.Context, j Job) (id string, err error)
 	// Look returns where a job stands.
 	Look(ctx context.Context, id string) (Standing, error)
-	// Interrupt asks the leading command of a job to save its run and to end. A job that has not
-	// begun is removed.
+	// Interrupt asks the leading command of a job to save its run and to end. A job that has
+	// not begun is removed.
 	Interrupt(ctx context.Context, id string) error
-	// Allocation returns the machines that this process may start workers on, or nil if it is not
-	// part of a job.
-	Allocation(ctx context.Context) (*Allocation, error)
+	// Allocation returns the machines that this process may start workers on, or nil if it is
+	// not part of a job. An engine that gave the job its machines already takes those, whatever
+	// j says; another one is asked for them now.
+	Allocation(ctx context.Context, j Job) (*Allocation, error)
 }
 
 // Job says what an engine is to run.
@@ -54,6 +56,17 @@ func ParseOption(flag, text string) (o Option, err error) {
 	return o, nil
 }
 
+// Quote returns a word as the shell reads it.
+func Quote(word string) string {
+	plain := func(r rune) bool {
+		return r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r))
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // Standing says where a job stands.
 type Standing struct {
 	Phase Phase
@@ -75,6 +88,7 @@ const (
 type Allocation struct {
 	Job      string   // the engine's name of the job
 	Host     string   // address of this machine at which the workers reach it
+	Hosts    []string // further addresses that workers may have, as they are moved to other machines
 	Slots    []Slot   // one for each worker
 	Restarts int      // how often the engine started the job before
 	Launcher Launcher // launcher that starts the i-th worker of a Spec in the i-th slot
@@ -83,12 +97,15 @@ type Allocation struct {
 	Limit os.Signal
 	// Requeue has the engine end the job and start it again later.
 	Requeue func(context.Context) error
+	// Drains calls drain for each slot whose machine is about to leave, and returns when ctx is
+	// done; nil if the engine does not tell.
+	Drains func(ctx context.Context, drain func(slot int))
 }
 
 // Slot is the place of one worker.
 type Slot struct {
 	Node    string  // the engine's name of the machine
-	Address string  // address at which other machines reach it
+	Address string  // address at which other machines reach it; empty if the worker is to find out
 	Cores   int     // cores for the worker; 0 is all
 	Memory  float64 // GiB for the worker; 0 is unknown
 }

@@ -24,6 +24,8 @@ type Launcher struct {
 	Host string
 	// Grace is the time that processes have to end when they are asked to; 0 is 5 s.
 	Grace time.Duration
+	// Alive is how long a process must live to count as one that stays alive; 0 is 1 s.
+	Alive time.Duration
 	// Before is told of a process before it starts, and may change its command; if it changes where
 	// standard error goes, Tail is empty. What it returns as an error keeps the process from
 	// starting.
@@ -83,6 +85,7 @@ func (l Launcher) Start(ctx context.Context, s launch.Spec) (*Cluster, error) {
 	if l.Grace == 0 {
 		l.Grace = goodbye
 	}
+	l.Alive = cmp.Or(l.Alive, alive)
 	l.Host = cmp.Or(l.Host, "127.0.0.1")
 	c := &Cluster{launcher: l, spec: s, failed: make(chan error, 1+len(s.Workers)), heard: make(chan struct{})}
 	for _, t := range append([]launch.Task{s.Coordinator}, s.Workers...) {

@@ -57,7 +57,7 @@ func (m *Member) keep(ctx context.Context, read func(line string)) {
 	for short := 0; ctx.Err() == nil; {
 		began := time.Now()
 		killed, err := m.run(ctx, read)
-		if short++; killed || time.Since(began) > alive {
+		if short++; killed || time.Since(began) > m.cluster.launcher.Alive {
 			short = 0
 		}
 		if ctx.Err() == nil && short >= attempts {

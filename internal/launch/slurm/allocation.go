@@ -13,8 +13,9 @@ import (
 	"github.com/weft-rl/weft/internal/launch"
 )
 
-// Allocation implements launch.Engine. It reads the environment that sbatch and salloc set.
-func (Engine) Allocation(ctx context.Context) (*launch.Allocation, error) {
+// Allocation implements launch.Engine. It reads the environment that sbatch and salloc set: what
+// was asked for does not matter any more.
+func (Engine) Allocation(ctx context.Context, _ launch.Job) (*launch.Allocation, error) {
 	id := os.Getenv("SLURM_JOB_ID")
 	if id == "" {
 		return nil, nil
@@ -22,7 +23,7 @@ func (Engine) Allocation(ctx context.Context) (*launch.Allocation, error) {
 	if n, err := strconv.Atoi(os.Getenv("SLURM_STEP_NUM_TASKS")); err == nil && n > 1 {
 		return nil, errors.New("--on slurm starts the workers itself: run this command once in the batch script, without srun")
 	}
-	a := &launch.Allocation{Job: id, Limit: limit}
+	a := &launch.Allocation{Job: id, Limit: launch.NearEnd}
 	a.Restarts, _ = strconv.Atoi(os.Getenv("SLURM_RESTART_COUNT")) // it is not set the first time
 	a.Requeue = func(ctx context.Context) error {
 		_, err := call(ctx, "", "scontrol", "requeue", id)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/launch/launchtest"
 	"github.com/weft-rl/weft/internal/launch/slurm/slurmtest"
 )
@@ -25,7 +26,7 @@ func TestSlurmLauncher(t *testing.T) {
 	for key, value := range map[string]string{"SLURM_JOB_ID": id[1], "SLURM_JOB_NODELIST": "n[1-3]", "SLURM_TASKS_PER_NODE": "1(x3)", "SLURM_JOB_CPUS_PER_NODE": "1(x3)"} {
 		t.Setenv(key, value)
 	}
-	a, err := Engine{}.Allocation(t.Context())
+	a, err := Engine{}.Allocation(t.Context(), launch.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}

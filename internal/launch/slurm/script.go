@@ -54,13 +54,13 @@ func (Engine) Script(j launch.Job) (string, error) {
 		if o.Value == "" {
 			fmt.Fprintf(&b, "#SBATCH --%s\n", o.Key)
 		} else {
-			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", o.Key, quote(o.Value))
+			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", o.Key, launch.Quote(o.Value))
 		}
 	}
 	b.WriteString(explanation)
-	words := []string{"exec", quote(j.Program)}
+	words := []string{"exec", launch.Quote(j.Program)}
 	for _, a := range j.Args {
-		words = append(words, quote(a))
+		words = append(words, launch.Quote(a))
 	}
 	b.WriteString(strings.Join(words, " ") + "\n")
 	return b.String(), nil
@@ -71,17 +71,6 @@ const explanation = `
 # Before the time limit the run is saved, and the job requeues itself and goes
 # on. exec lets the program receive that signal instead of the shell.
 `
-
-// quote returns a word as the shell reads it.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r))
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
 
 // timely refuses a time limit that leaves no time before the run is to be saved.
 func timely(all []launch.Option) error {

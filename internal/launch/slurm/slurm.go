@@ -21,7 +21,7 @@ type Engine struct{}
 var _ launch.Engine = Engine{}
 
 // Check implements launch.Engine.
-func (Engine) Check(ctx context.Context) (string, error) {
+func (Engine) Check(ctx context.Context, _ ...launch.Option) (string, error) {
 	for _, name := range []string{"sbatch", "srun", "squeue", "scancel", "scontrol"} {
 		if _, err := exec.LookPath(name); err != nil {
 			return "", fmt.Errorf("there is no Slurm here: %s is not in PATH; run this on a login node of the cluster", name)

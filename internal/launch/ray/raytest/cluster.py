@@ -1,0 +1,61 @@
+"""A Ray cluster on this machine, for tests: a head that runs no work, and nodes n1, n2 and n3 with
+two CPUs each, all of them in folders below the one that it is given. It prints its address, carries out the commands that it reads, a line each, and ends
+with its input.
+
+  kill NODE     kills a node: its raylet, and with that its actors
+  revive NODE   starts a node in its place
+  drain NODE    tells the cluster that a node is about to leave
+  nodes         prints the names and the ids of nodes
+  left          prints the actors and placement groups of weft's that there are
+"""
+import json
+import sys
+import time
+
+import ray
+from ray.cluster_utils import Cluster
+from ray.core.generated import autoscaler_pb2
+
+NAMES = ["n1", "n2", "n3"]
+
+
+def at(name):
+    """Returns the arguments of a node. Nodes that shared a folder would take each other's packages away."""
+    return dict(object_store_memory=80 << 20, include_dashboard=False, temp_dir=f"{sys.argv[1]}/{name}")
+
+
+def say(what):
+    print(json.dumps(what), flush=True)
+
+
+cluster = Cluster(initialize_head=True, head_node_args=dict(num_cpus=0, **at("head")))
+add = lambda name: cluster.add_node(num_cpus=2, wait=False, **at(name))
+nodes = {name: add(name) for name in NAMES}
+cluster.wait_for_nodes()
+ray.init(address=cluster.address, namespace="weft", log_to_driver=False, logging_level="ERROR")
+say(cluster.address)
+for line in sys.stdin:
+    verb, name = (line.split() + [""])[:2]
+    if verb == "kill":
+        cluster.remove_node(nodes.pop(name), allow_graceful=False)
+    elif verb == "revive":
+        nodes[name] = add(name)
+        cluster.wait_for_nodes()
+    elif verb == "drain":
+        client = ray._raylet.GcsClient(address=cluster.address)
+        deadline = (time.time_ns() // 1_000_000) + 60_000
+        ok, why = client.drain_node(nodes[name].node_id, autoscaler_pb2.DrainNodeReason.Value("DRAIN_NODE_REASON_PREEMPTION"), "test", deadline)
+        if not ok:
+            say({"error": why})
+            continue
+    elif verb == "nodes":
+        say({node.node_id[:8]: name for name, node in nodes.items()})
+        continue
+    elif verb == "left":
+        actors = [a["ActorClassName"] for a in ray._private.state.actors().values() if a["State"] != "DEAD"]
+        groups = [g for g in ray.util.placement_group_table().values() if g["state"] != "REMOVED"]
+        say({"actors": actors, "groups": len(groups)})
+        continue
+    say({})
+ray.shutdown()
+cluster.shutdown()

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package slurm
-
-import "os"
-
-// limit is nil: Slurm does not run on this system.
-var limit os.Signal
