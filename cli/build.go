@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/weft-rl/weft/internal/compile/analyze"
@@ -44,14 +45,23 @@ func (c *command) foreign(l request.Layers) (out []module.Named) {
 // with it. If that is to run a training loop under a policy, programs are
 // generated for it.
 func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy string) error {
-	tmp, err := os.MkdirTemp("", "weft-build-")
+	return c.runBuiltWith(ctx, packages, policy, func(context.Context, *module.Binary) ([]string, error) { return nil, nil })
+}
+
+// runBuiltWith does the same with further flags, which before returns when the binary is there.
+func (c *command) runBuiltWith(ctx context.Context, packages []module.Named, policy string, before func(context.Context, *module.Binary) ([]string, error)) error {
+	tmp, err := os.MkdirTemp("", module.Folder)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	end := c.phase("analyse")
-	bin, err := c.built(ctx, tmp, packages, policy)
+	made, err := c.built(ctx, tmp, packages, policy)
 	end(err)
+	if err != nil {
+		return err
+	}
+	more, err := before(ctx, made)
 	if err != nil {
 		return err
 	}
@@ -59,15 +69,16 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 	if err != nil {
 		return err
 	}
+	bin, args := made.Path, slices.Concat(c.args[:1], more, c.args[1:])
 	if c.become != nil {
-		if err := c.become(bin, c.args); !errors.Is(err, errors.ErrUnsupported) {
+		if err := c.become(bin, args); !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 	}
 	c.started = true
 	// Not CommandContext: the child gets the same Ctrl-C from the terminal, and is
 	// waited for while it saves.
-	cmd := exec.Command(bin, c.args...)
+	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.out, c.err
 	err = cmd.Run()
@@ -79,10 +90,10 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 }
 
 // built reads packages and builds a binary that knows them.
-func (c *command) built(ctx context.Context, tmp string, packages []module.Named, policy string) (string, error) {
+func (c *command) built(ctx context.Context, tmp string, packages []module.Named, policy string) (*module.Binary, error) {
 	all, err := module.Inspect(ctx, packages)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	fmt.Fprintf(c.err, "weft: compiling %s\n", module.Paths(packages))
 	return c.maker().Build(ctx, tmp, all, module.Under{Policy: policy, AsIs: c.set.AsIs(policy)})

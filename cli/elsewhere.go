@@ -29,6 +29,7 @@ type elsewhere struct {
 	processes int
 	store     string
 	detach    bool
+	travel
 	engineFlags
 }
 
@@ -38,6 +39,7 @@ func (f *elsewhere) flags(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers train; all of them without --workers")
 	flags.BoolVar(&f.detach, "detach", false, "with --cluster or --on, submit the run and return; it goes on without this command. Without --detach, Ctrl-C and SIGTERM stop the run at its next consistent point")
 	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes on this machine, started and stopped by this command; for policies with workers")
+	f.travel.flags(cmd)
 	f.engineFlags.flags(cmd)
 	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes and --on, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
@@ -52,6 +54,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	}
 	if f.detach && len(f.addresses) == 0 && f.on == "" {
 		errs = append(errs, errors.New("--detach needs --cluster or --on: only there a run goes on without this command"))
+	}
+	if f.ownProgram && len(f.addresses) == 0 {
+		errs = append(errs, errors.New("--own-program needs --cluster: elsewhere all processes are this program"))
 	}
 	errs = append(errs, f.engineFlags.check(len(f.addresses) > 0 || f.processes > 0)...)
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
@@ -99,10 +104,17 @@ func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *tra
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
-	if f.detach {
-		return c.detach(ctx, f, r, name, client.Submit)
+	programs, err := f.brought(ctx, c, client)
+	if err != nil {
+		return err
 	}
-	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
+	submit := func(ctx context.Context, name, config string) error {
+		return client.SubmitWith(ctx, name, config, programs)
+	}
+	if f.detach {
+		return c.detach(ctx, f, r, name, submit)
+	}
+	return c.follow(ctx, client, r, name, submit, &viewer{w: f.watcher(c, r, name), stays: true})
 }
 
 // watcher shows a run of a cluster, which is resumed there.

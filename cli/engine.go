@@ -206,7 +206,7 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	if err != nil {
 		return err
 	}
-	_, r, err := c.resumed(ctx, file, more, filepath.Join(run, request.ConfigFile))
+	_, r, err := c.resumed(ctx, file, more, filepath.Join(run, request.ConfigFile), f)
 	if r == nil {
 		return err
 	}

@@ -14,11 +14,11 @@ import (
 // out the first time.
 func Plan(ctx context.Context, config string, limit time.Duration, memory int64) error {
 	p := newPlanner(limit, memory, []string{"/"})
-	first, err := p.plan(ctx, config, plan.Local(1, "cpu"), 0)
+	first, err := p.plan(ctx, "", config, plan.Local(1, "cpu"), 0)
 	if err != nil {
 		return err
 	}
-	second, err := p.plan(ctx, config, plan.Local(1, "cpu"), 0)
+	second, err := p.plan(ctx, "", config, plan.Local(1, "cpu"), 0)
 	if err == nil && (len(p.known) != 1 || first.Graph != second.Graph || len(first.Replicas) != len(second.Replicas)) {
 		err = errors.New("it is planned differently the second time")
 	}
@@ -61,7 +61,7 @@ func SetRunner(make func(store string, steps func(config string) (int64, error))
 			}
 			return r.Steps, nil
 		}
-		return machine{Runner: make(o.Store, steps), Data: "127.0.0.1:1", Close: func() error { return nil }}, nil
+		return machine{Runner: make(o.Store, steps), Data: "127.0.0.1:1", Guest: "127.0.0.1:2", Close: func() error { return nil }}, nil
 	}
 }
 

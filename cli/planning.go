@@ -21,6 +21,7 @@ import (
 	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator"
+	"github.com/weft-rl/weft/internal/run/guest"
 	"github.com/weft-rl/weft/internal/run/scratch"
 	"github.com/weft-rl/weft/plan"
 )
@@ -56,6 +57,7 @@ func newPlanner(limit time.Duration, memory int64, allow []string) *planner {
 
 // question holds a request to a planner's process.
 type question struct {
+	Version int             `json:"version"`
 	Config  string          `json:"config"`
 	Cluster plan.Cluster    `json:"cluster"`
 	Shards  int             `json:"shards"`
@@ -65,6 +67,7 @@ type question struct {
 
 // answer holds the process's reply.
 type answer struct {
+	Version int             `json:"version"`
 	Plan    plan.Plan       `json:"plan"`
 	Problem json.RawMessage `json:"problem,omitempty"`
 	Error   string          `json:"error,omitempty"`
@@ -72,8 +75,9 @@ type answer struct {
 }
 
 // plan implements coordinator.Planner.
-func (p *planner) plan(ctx context.Context, text string, c plan.Cluster, shards int) (plan.Plan, error) {
-	q := question{Config: text, Cluster: c, Shards: shards, Problem: p.recall(text), Allow: p.allow}
+func (p *planner) plan(ctx context.Context, program, text string, c plan.Cluster, shards int) (plan.Plan, error) {
+	known := filepath.Base(program) + "\n" + text // a program that was brought is named by its hash
+	q := question{Version: guest.Version, Config: text, Cluster: c, Shards: shards, Problem: p.recall(known), Allow: p.allow}
 	if q.Problem == nil && shards == 0 {
 		select {
 		case p.room <- struct{}{}:
@@ -82,11 +86,11 @@ func (p *planner) plan(ctx context.Context, text string, c plan.Cluster, shards 
 			return plan.Plan{}, context.Cause(ctx)
 		}
 	}
-	a, err := p.ask(ctx, q)
+	a, err := p.ask(ctx, program, q)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.remember(text, a.Problem)
+	p.remember(known, a.Problem)
 	if a.Short {
 		return plan.Plan{}, fmt.Errorf("%w: %s", coordinator.ErrShort, strings.TrimPrefix(a.Error, coordinator.ErrShort.Error()+": "))
 	}
@@ -117,13 +121,15 @@ func (p *planner) remember(config string, problem json.RawMessage) {
 	p.known = p.known[max(0, len(p.known)-maxRemembered):]
 }
 
-// ask has a process of this program answer a question. The answer comes by a file, since what a
-// submission makes may print anything; the file is in the process's folder of temporary files,
-// which goes with it.
-func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
-	program, err := self()
-	if err != nil {
-		return a, err
+// ask has a process of a program, this one if none is named, answer a question. The answer comes
+// by a file, since what a submission makes may print anything; the file is in the process's folder
+// of temporary files, which goes with it.
+func (p *planner) ask(ctx context.Context, program string, q question) (a answer, err error) {
+	brought := program != ""
+	if !brought {
+		if program, err = self(); err != nil {
+			return a, err
+		}
 	}
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -137,7 +143,11 @@ func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 	file := filepath.Join(folder.Path, "answer.json")
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limit, fmt.Errorf("its trainer and environments were not constructed within %v (--plan-time of weft coordinator)", p.limit))
 	defer cancel()
-	if err := p.run(ctx, exec.Command(program, plannerCommand, file), text, folder.Path); err != nil {
+	cmd := exec.Command(program, plannerCommand, file)
+	if cmd.Env = append(os.Environ(), "TMPDIR="+folder.Path); brought {
+		cmd.Env = guest.Environment(nil, folder.Path)
+	}
+	if err := p.run(ctx, cmd, text); err != nil {
 		return a, fmt.Errorf("planning failed: %w", err)
 	}
 	info, err := os.Stat(file)
@@ -150,6 +160,9 @@ func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &a)
 	}
+	if err == nil && brought && a.Version != guest.Version {
+		err = fmt.Errorf("program %.12s speaks version %d of the protocol of programs that runs bring, and the coordinator version %d: build it with the coordinator's weft, or upgrade that", filepath.Base(program), a.Version, guest.Version)
+	}
 	return a, err
 }
 
@@ -158,14 +171,13 @@ const maxAnswer = 64 << 20
 
 // run runs a planner's process to its end, or until ctx is done or it has too much memory. Its
 // children end with it.
-func (p *planner) run(ctx context.Context, cmd *exec.Cmd, input []byte, temp string) error {
+func (p *planner) run(ctx context.Context, cmd *exec.Cmd, input []byte) error {
 	runtime.LockOSThread() // the kernel ends a process with the thread that started it
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var said children.Tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &said, &said
-	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	cmd.WaitDelay = time.Second // for children that hold its output
 	children.Bind(cmd)
 	if err := cmd.Start(); err != nil {
@@ -238,10 +250,11 @@ func (c *command) planner() *cobra.Command {
 func answerTo(s *request.Set, q question) (a answer) {
 	defer func() {
 		if x := recover(); x != nil {
-			a = answer{Error: fmt.Sprintf("panic: %v\n%s", x, debug.Stack())}
+			a = answer{Version: guest.Version, Error: fmt.Sprintf("panic: %v\n%s", x, debug.Stack())}
 		}
 	}()
 	var err error
+	a.Version = guest.Version
 	if a.Plan, a.Problem, err = plannedFor(s, q); err != nil {
 		a.Error, a.Short = err.Error(), errors.Is(err, coordinator.ErrShort)
 	}

@@ -75,12 +75,12 @@ func TestOfferedPolicies(t *testing.T) {
 		{func(*fdg.Graph) plan.Grouping { return plan.Grouping{} }, "its Policy a policy.Policy"},
 	} {
 		set := weft.Builtin()
-		set.At("./mine", c.offer)
+		set.At("./mine", "", c.offer)
 		if o := run(t.Context(), set, tiny()...); o.code != 2 || !strings.Contains(o.errors, c.want) {
 			t.Errorf("code %d, %s; want %s", o.code, o.errors, c.want)
 		}
 	}
 	set := weft.Builtin()
-	set.At("./mine", []policy.Policy{twin})
+	set.At("./mine", "", []policy.Policy{twin})
 	contains(t, run(t.Context(), set, "list", "policies", "twin").out, "the same again")
 }

@@ -312,7 +312,7 @@ func (c *command) resumePopulation(ctx context.Context, dir string, more []confi
 	if err != nil {
 		return err
 	}
-	_, r, err := c.resumed(ctx, file, nil, dir)
+	_, r, err := c.resumed(ctx, file, nil, dir, &trainFlags{})
 	if r == nil {
 		return err
 	}

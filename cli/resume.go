@@ -83,7 +83,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	if err != nil {
 		return err
 	}
-	before, r, err := c.resumed(ctx, file, more, filepath.Join(dir, request.ConfigFile))
+	before, r, err := c.resumed(ctx, file, more, filepath.Join(dir, request.ConfigFile), f)
 	if r == nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func toBegin(err error, dir string) error {
 // resumed returns what a run was and what the flags make of it; what is where it was read.
 // Of one that needs packages of its author's, a program of its own has done all there
 // is to do, and there is nothing.
-func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, what string) (before, r *request.Request, err error) {
+func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, what string, f *trainFlags) (before, r *request.Request, err error) {
 	l := request.Layers{File: file, Flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
-		return nil, nil, c.runBuilt(ctx, paths, l.Policy())
+		return nil, nil, c.runBuiltWith(ctx, paths, l.Policy(), f.bring(c))
 	}
 	if before, err = c.set.Resolve(request.Layers{File: file}); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", what, err)

@@ -165,7 +165,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if err != nil {
 		return err
 	}
-	before, r, err := c.resumed(ctx, file, more, "run "+name)
+	before, r, err := c.resumed(ctx, file, more, "run "+name, f)
 	if r == nil {
 		return err
 	}
@@ -181,8 +181,12 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 		return err
 	}
 	c.started = true
+	programs, err := f.brought(ctx, c, client)
+	if err != nil {
+		return err
+	}
 	resume := func(ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, protocol.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
+		return client.Resume(ctx, name, config, protocol.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin, Programs: programs})
 	}
 	if f.detach {
 		return c.detach(ctx, f, r, name, resume)

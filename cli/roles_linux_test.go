@@ -112,6 +112,7 @@ func TestRoles(t *testing.T) {
 		{"bob", "stop x", "this takes submit"},
 		{"bob", "delete x", "this takes submit"},
 		{"bob", "train ppo --env Identity-v0 --steps 64", "this takes submit"},
+		{"bob", "train ppo --env Identity-v0 --steps 64 --own-program", "this takes submit"},
 		{"gpu1", "train ppo --env Identity-v0 --steps 64", "this takes read"},
 		{"gpu1", "status", "this takes read"},
 		{"alice", "stop x", "there is no run x"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/tls"
+	"errors"
 	"time"
 
 	"github.com/weft-rl/weft/internal/request"
@@ -14,6 +15,7 @@ import (
 type machine struct {
 	part.Runner
 	Data  string // address of its data plane
+	Guest string // address of the data plane of programs that runs bring; empty if it takes none
 	Close func() error
 }
 
@@ -29,6 +31,7 @@ type machineOptions struct {
 	Allow     []string          // files and folders that submitted runs may name
 	Log       func(string)      // called with every refusal
 	Trace     *tracing.Exporter // sends traces of parts; nil is nobody
+	Programs  *guestOptions     // nil takes no programs that runs bring
 	Connect   time.Duration     // time after which a worker that does not answer is unreachable; 0 is the default
 }
 
@@ -39,5 +42,12 @@ var newMachine = func(o machineOptions) (machine, error) {
 	if err != nil {
 		return machine{}, err
 	}
-	return machine{Runner: r, Data: node.Address(), Close: node.Close}, nil
+	m := machine{Runner: r, Data: node.Address(), Close: node.Close}
+	if o.Programs == nil {
+		return m, nil
+	}
+	if err := m.host(o); err != nil {
+		return m, errors.Join(err, node.Close())
+	}
+	return m, nil
 }

@@ -60,7 +60,7 @@ func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string,
 			errs = append(errs, err)
 			continue
 		}
-		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, request.ConfigFile))
+		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, request.ConfigFile), f)
 		if r == nil { // a program of its own has done all of them, or there is an error
 			return err
 		}

@@ -64,7 +64,7 @@ func showStatus(out io.Writer, s *protocol.Status) error {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%.8s\t%s\n", w.Name, w.Host, w.Cores, size(w.Memory), strings.Join(w.Devices, ","), w.Binary, occupation(w))
 	}
 	if len(s.Runs) > 0 {
-		fmt.Fprint(t, "\nRUN\tIS\tEPOCH\tWORKERS\tSTEPS\tSAVED\tRETURN\tSTEPS/S\tSTALENESS\tSLOWEST\tWHY\n")
+		fmt.Fprint(t, "\nRUN\tIS\tPROGRAM\tEPOCH\tWORKERS\tSTEPS\tSAVED\tRETURN\tSTEPS/S\tSTALENESS\tSLOWEST\tWHY\n")
 	}
 	for _, r := range s.Runs {
 		p := r.Progress
@@ -72,7 +72,7 @@ func showStatus(out io.Writer, s *protocol.Status) error {
 		if r.Last != nil {
 			saved = r.Last.Step
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Epoch, has(r), metrics.Count(p.Steps), metrics.Count(saved),
+		fmt.Fprintf(t, "%s\t%s\t%.8s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Program, r.Epoch, has(r), metrics.Count(p.Steps), metrics.Count(saved),
 			metrics.Number(mean(p.Episodes, p.Return)), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness), p.Slowest, r.Why)
 	}
 	for i, text := range s.LeftOut {
@@ -126,6 +126,9 @@ func showRun(out io.Writer, r core.Run) error {
 	}
 	fmt.Fprintf(t, "\nstep %d, iteration %d, %d episodes, return %s, %s steps/s, staleness %s\n",
 		p.Steps, p.Iter, p.Episodes, metrics.Number(p.Return), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness))
+	if r.Program != "" {
+		fmt.Fprintf(t, "program %s\n", r.Program)
+	}
 	if r.Most > 0 && r.Phase.Active() {
 		fmt.Fprintf(t, "%d workers; it takes others in at a checkpoint, up to %d in all\n", len(r.Members), r.Most)
 	}

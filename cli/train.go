@@ -223,7 +223,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		if malformed != nil {
 			return malformed
 		}
-		return c.runBuilt(cmd.Context(), paths, l.Policy())
+		return c.runBuiltWith(cmd.Context(), paths, l.Policy(), f.bring(c))
 	}
 	if err := f.allot(cmd.Context()); err != nil {
 		return err
@@ -254,6 +254,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	if f.dry && f.on == "" {
 		text, err := r.YAML()
+		if err == nil {
+			text, err = f.withProgram(c, text)
+		}
 		if err == nil {
 			_, err = c.out.Write(text)
 		}

@@ -37,6 +37,7 @@ type workerFlags struct {
 	devices        []string
 	store          string
 	allow          allowed
+	programs       programFlags
 	patience       time.Duration
 	connect, drain time.Duration
 	withParent     bool
@@ -49,8 +50,9 @@ func (c *command) worker() *cobra.Command {
 		Use:   "worker",
 		Short: "Work for a coordinator",
 		Long: "Worker joins a cluster and carries out what its coordinator assigns to it. When the coordinator is lost it looks\n" +
-			"for it, or for the one that takes over, and goes on. A run has workers of one program alone, so all of them are\n" +
-			"started from the same file, except while they are upgraded.\n\n" +
+			"for it, or for the one that takes over, and goes on. A run has workers of one program: their own, so that all of\n" +
+			"them are started from the same file, except while they are upgraded; or the one that the run brings, such as\n" +
+			"one of an author's package, which a worker fetches, keeps and runs as a child.\n\n" +
 			"Ctrl-C, SIGTERM and weft drain have a worker leave: its run is saved at its next consistent point and goes on\n" +
 			"from there without it. A second signal ends it at once, as does the end of --drain-timeout; then what was done\n" +
 			"since the last checkpoint is done again.",
@@ -84,6 +86,7 @@ func (c *command) worker() *cobra.Command {
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` to offer, the preferred one first; default: those listed by weft devices")
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	f.allow.flags(cmd)
+	f.programs.flags(cmd)
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` to look for a coordinator before the worker exits")
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` limit for the run to reach a consistent point when the worker leaves; after it the worker leaves anyway")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "exit when standard input is closed")
@@ -125,7 +128,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		errs = append(errs, device.Check(d))
 	}
 	allow, err := f.allow.folders()
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, err, f.programs.check())...); err != nil {
 		return err
 	}
 	o := worker.Options{
@@ -146,12 +149,12 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 	defer traces.Close()
 	m, err := newMachine(machineOptions{
 		Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect, Trace: traces,
-		Log: func(text string) { o.Log.Warn(text) },
+		Log: func(text string) { o.Log.Warn(text) }, Programs: f.guests(&o),
 	})
 	if err != nil {
 		return err
 	}
-	o.Runner, o.Data = m.Runner, m.Data
+	o.Runner, o.Data, o.Guest = m.Runner, m.Data, m.Guest
 	if !f.withParent || f.apart { // else all have what their parent has
 		if o.Shared, err = shared(f.store); err != nil {
 			return errors.Join(err, m.Close())

@@ -38,24 +38,49 @@ type Under struct {
 	AsIs   bool // the policy runs the loop as it stands
 }
 
-// Build builds, in the folder tmp, a binary that knows authors' packages, and returns its path. If
-// it is to run a training loop under a policy, programs are generated for it.
-func (m Maker) Build(ctx context.Context, tmp string, packages []*Package, under Under) (bin string, err error) {
-	programs := generated{overlay: overlay{}}
+// Binary is a program that knows authors' packages.
+type Binary struct {
+	Path string // path of the one for this machine
+
+	tmp      string
+	packages []*Package
+	programs generated
+}
+
+// Folder begins the names of the folders that binaries are built in. A binary that runs in such a
+// folder removes it.
+const Folder = "weft-build-"
+
+// Build builds, in the folder tmp, a binary that knows authors' packages. If it is to run a
+// training loop under a policy, programs are generated for it.
+func (m Maker) Build(ctx context.Context, tmp string, packages []*Package, under Under) (b *Binary, err error) {
+	b = &Binary{tmp: tmp, packages: packages, programs: generated{overlay: overlay{}}}
 	if under.Policy != "" {
-		if programs, err = m.programs(ctx, tmp, packages, under.AsIs); err != nil {
-			return "", err
+		if b.programs, err = m.programs(ctx, tmp, packages, under.AsIs); err != nil {
+			return nil, err
 		}
 	}
-	bin, err = build(ctx, tmp, packages, programs)
+	b.Path, err = b.build(ctx, "weft")
+	return b, err
+}
+
+// For builds the same for another platform, such as linux/arm64, and returns its path. It has no
+// cgo.
+func (b *Binary) For(ctx context.Context, platform string) (string, error) {
+	system, arch, _ := strings.Cut(platform, "/")
+	return b.build(ctx, "weft-"+system+"-"+arch, "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
+}
+
+func (b *Binary) build(ctx context.Context, name string, env ...string) (string, error) {
+	path, err := build(ctx, b.tmp, name, b.packages, b.programs, env)
 	if err != nil {
 		var named []Named
-		for _, p := range packages {
+		for _, p := range b.packages {
 			named = append(named, p.Named)
 		}
 		return "", fmt.Errorf("%s: %w", Paths(named), err)
 	}
-	return bin, nil
+	return path, nil
 }
 
 // Paths returns the paths of packages as a user would write them in a sentence.
@@ -67,8 +92,8 @@ func Paths(packages []Named) string {
 	return strings.Join(out, " and ")
 }
 
-// build makes the binary under tmp.
-func build(ctx context.Context, tmp string, packages []*Package, files generated) (string, error) {
+// build makes the binary of a name under tmp, with more variables for the go command.
+func build(ctx context.Context, tmp, name string, packages []*Package, files generated, env []string) (string, error) {
 	module := packages[0].Module
 	list, err := files.write(tmp, module.Dir, packages)
 	if err != nil {
@@ -78,13 +103,13 @@ func build(ctx context.Context, tmp string, packages []*Package, files generated
 	if err != nil {
 		return "", err
 	}
-	bin := filepath.Join(tmp, "weft")
+	bin := filepath.Join(tmp, name)
 	// Without what debuggers want, which nobody will look at, it is linked in half the time.
 	args := append([]string{"build", "-overlay", list, "-ldflags=-w", "-o", bin}, flags...)
-	if device.HasXLA { // it has the devices of this one
+	if device.HasXLA && env == nil { // it has the devices of this one
 		args = append(args, "-tags", "xla")
 	}
-	_, err = goCommand(ctx, module.Dir, append(args, "./"+overlayMain)...)
+	_, err = goCommandWith(ctx, env, module.Dir, append(args, "./"+overlayMain)...)
 	return bin, err
 }
 
@@ -107,11 +132,11 @@ type generated struct {
 func (o generated) write(tmp, root string, packages []*Package) (string, error) {
 	var b bytes.Buffer
 	err := mainTemplate.Execute(&b, struct {
-		Folder   string
+		Folder   string // beginning of the name
 		Packages []*Package
 		Form     string
 		Texts    map[string]string
-	}{tmp, packages, o.form, o.texts})
+	}{Folder, packages, o.form, o.texts})
 	if err != nil {
 		return "", err
 	}
@@ -125,12 +150,15 @@ func (o generated) write(tmp, root string, packages []*Package) (string, error) 
 	return list, errors.Join(os.WriteFile(source, b.Bytes(), 0o600), os.WriteFile(list, text, 0o600))
 }
 
-// The program's folder goes first of all, while it runs: nobody is left to
-// remove it afterwards where it has taken its parent's place.
+// The folder that the program was built in goes first of all, while it runs: nobody is left to
+// remove it afterwards where it has taken its parent's place. The folder's name is not part of the
+// program, so that the same sources have the same hash.
 var mainTemplate = template.Must(template.New("main").Parse(`package main
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/cli"
@@ -138,9 +166,11 @@ import (
 {{end}})
 
 func main() {
-	_ = os.RemoveAll({{printf "%q" .Folder}})
+	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(filepath.Dir(self)), {{printf "%q" .Folder}}) {
+		_ = os.RemoveAll(filepath.Dir(self))
+	}
 	set := weft.Builtin()
-{{range $i, $p := .Packages}}{{range $p.Offers}}	set.At({{printf "%q" $p.Path}}, p{{$i}}.{{.}})
+{{range $i, $p := .Packages}}{{range $p.Offers}}	set.At({{printf "%q" $p.Path}}, {{printf "%q" $p.Full}}, p{{$i}}.{{.}})
 {{end}}{{end}}{{if .Form}}	set.Generated({{printf "%q" .Form}}, map[string]string{
 {{range $name, $text := .Texts}}		{{printf "%q" $name}}: {{printf "%q" $text}},
 {{end}}	})

@@ -31,6 +31,7 @@ type Package struct {
 	Module     *home
 	Error      *struct{ Err string }
 	Offers     []string `json:"-"` // variables that it is imported for
+	Full       string   `json:"-"` // full path of its folder, as it was named
 }
 
 // home is the module that a package is in.
@@ -66,7 +67,11 @@ func (p Named) inspect(ctx context.Context) (*Package, error) {
 	if mod = strings.TrimSpace(mod); mod == "" || mod == os.DevNull {
 		return nil, fmt.Errorf("%s is in no module: run go mod init there, and go get %s", p.Path, Weft)
 	}
-	x := &Package{Named: p}
+	full, err := filepath.Abs(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	x := &Package{Named: p, Full: full}
 	out, err := goCommand(ctx, p.Path, "list", "-e", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,Module,Error", ".")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
@@ -224,8 +229,13 @@ func sums(dirs ...string) ([]byte, error) {
 }
 
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	return goCommandWith(ctx, nil, dir, args...)
+}
+
+// goCommandWith runs the go command with more variables than this process has.
+func goCommandWith(ctx context.Context, env []string, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {

@@ -164,7 +164,7 @@ func (m Maker) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.
 	if err != nil {
 		return nil, err
 	}
-	bin, err := build(ctx, tmp, []*Package{x}, generated{overlay: hidden})
+	bin, err := build(ctx, tmp, "weft", []*Package{x}, generated{overlay: hidden}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -44,15 +44,16 @@ func (s *Set) Generated(form string, texts map[string]string) {
 }
 
 // At adds the algorithm or the environment that the package at a path offers, to
-// be named by that path, or its policies, which are named like others. Binaries
-// that weft builds for such packages call it.
-func (s *Set) At(path string, entry any) {
+// be named by that path, or its policies, which are named like others. Full is the
+// path as configurations have it, on whatever machine they are read; empty is that
+// of this process. Binaries that weft builds for such packages call it.
+func (s *Set) At(path, full string, entry any) {
 	s.built = true
 	switch e := entry.(type) {
 	case algo.Algorithm:
-		putAt(&s.algorithmAt, path, e)
+		putAt(&s.algorithmAt, path, full, e)
 	case env.Entry:
-		putAt(&s.environmentAt, path, e)
+		putAt(&s.environmentAt, path, full, e)
 	case policy.Policy:
 		s.addPolicy(path, e)
 	case []policy.Policy:
@@ -97,8 +98,11 @@ func (s *Set) Policy(name string) (policy.Policy, error) {
 }
 
 // putAt has an entry found by its path as it was named and as configurations have it.
-func putAt[T any](m *map[string]T, path string, entry T) {
+func putAt[T any](m *map[string]T, path, full string, entry T) {
 	put(m, path, entry)
+	if full != "" {
+		put(m, full, entry)
+	}
 	if abs, err := filepath.Abs(path); err == nil {
 		put(m, abs, entry)
 	}

@@ -141,6 +141,13 @@ func (c audited) Submit(ctx context.Context, q *protocol.Submit) (*protocol.OK, 
 	return ok, err
 }
 
+// Stage implements control.Server.
+func (c audited) Stage(s protocol.Staging) error {
+	p, err := c.coordinator.stage(s)
+	c.did(s.Context(), "stage", "", "", p.String(), err)
+	return err
+}
+
 // Stop implements control.Server.
 func (c audited) Stop(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	ok, err := c.coordinator.Stop(ctx, q)

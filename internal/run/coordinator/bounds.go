@@ -17,6 +17,8 @@ type Bounds struct {
 	Submission int   // bytes of a run's configuration; 64 KiB
 	Waiting    int   // bytes of the configurations of all runs that wait or are under way; 8 MiB
 	Log        int64 // bytes of a run's log; 64 MiB
+	Program    int64 // bytes of a program that a run brings; 512 MiB
+	Programs   int64 // bytes of all of them; 4 GiB
 }
 
 // largestSubmission is well below what etcd takes of a run, of which it is a part.
@@ -24,7 +26,7 @@ const largestSubmission = 256 << 10
 
 // Check reports bounds that a coordinator cannot work with.
 func (b Bounds) Check() error {
-	if b.Runs < 0 || b.Submission < 0 || b.Waiting < 0 || b.Log < 0 {
+	if b.Runs < 0 || b.Submission < 0 || b.Waiting < 0 || b.Log < 0 || b.Program < 0 || b.Programs < 0 {
 		return fmt.Errorf("a bound is below 0: %+v", b)
 	}
 	if b.Submission > largestSubmission {
@@ -34,7 +36,10 @@ func (b Bounds) Check() error {
 }
 
 func (b Bounds) withDefaults() Bounds {
-	return Bounds{cmp.Or(b.Runs, 200), cmp.Or(b.Submission, 64<<10), cmp.Or(b.Waiting, 8<<20), cmp.Or(b.Log, 64<<20)}
+	return Bounds{
+		cmp.Or(b.Runs, 200), cmp.Or(b.Submission, 64<<10), cmp.Or(b.Waiting, 8<<20), cmp.Or(b.Log, 64<<20),
+		cmp.Or(b.Program, 512<<20), cmp.Or(b.Programs, 4<<30),
+	}
 }
 
 // queue admits submissions. Those that the loop has not decided upon yet count as well, so that
@@ -112,7 +117,7 @@ func brief(text string, most int) string {
 
 // sane refuses a worker whose introduction holds unprintable text or claims unreasonable resources.
 func sane(h *protocol.Hello) error {
-	words := append([]string{h.Instance, h.Host, h.Data, h.Binary}, h.Devices...)
+	words := append([]string{h.Instance, h.Host, h.Data, h.Binary, h.Platform, h.Guest}, h.Devices...)
 	if h.Shared != nil {
 		words = append(words, h.Shared.Place, h.Shared.Mark)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
@@ -41,7 +42,10 @@ func (c *coordinator) Submit(ctx context.Context, q *protocol.Submit) (*protocol
 	}
 	defer done()
 	s, _ := a.news.latest()
-	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Secret: rand.Text(), Split: q.Split, Lost: q.Lost}
+	if err := a.staged(s, q); err != nil {
+		return nil, protocol.Refusal(err.Error())
+	}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Programs: q.Programs, Secret: rand.Text(), Split: q.Split, Lost: q.Lost}
 	switch old, known := find(s, q.Name); {
 	case q.Resume:
 		e.Again, err = a.again(q, known, old)
@@ -103,6 +107,7 @@ func (c *coordinator) Status(ctx context.Context, q *protocol.Named) (*protocol.
 		return nil, err
 	}
 	s, _ := a.news.latest()
+	s.Platform = part.Platform()
 	if q.Run != "" {
 		r, ok := find(s, q.Run)
 		if !ok {

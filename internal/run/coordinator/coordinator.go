@@ -18,6 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/port"
+	"github.com/weft-rl/weft/internal/run/program"
 	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/plan"
 )
@@ -26,7 +27,9 @@ import (
 // has had, which the planner keeps to unless the configuration lets a run grow; 0 if it
 // has not been planned before. An error that wraps ErrShort
 // says that more workers might help. It returns when ctx is done. Several goroutines may call it.
-type Planner func(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error)
+//
+// Program is the path of the program that the run brought; empty is the coordinator's own.
+type Planner func(ctx context.Context, program, config string, c plan.Cluster, shards int) (plan.Plan, error)
 
 // ErrShort is why a plan cannot be made on the workers there are.
 var ErrShort = errors.New("too few workers")
@@ -83,6 +86,8 @@ type coordinator struct {
 	Options
 	gate    *gate.Gate
 	audit   audit
+	kept    *program.Folder // programs that runs brought
+	staging chan struct{}   // slots for programs that are being handed over
 	mu      sync.Mutex
 	acts    *acting // nil: it stands by
 	idle    string  // reason why no leader is known
@@ -96,6 +101,7 @@ func Serve(ctx context.Context, o Options) error {
 	c.gate = gate.New(c.TLS, func(text string) { c.Log.Warn(text) })
 	c.Probe.c.Store(c)
 	c.audit.dir = c.Runs
+	c.keepPrograms()
 	server := protocol.NewServer(audited{c}, c.gate, c.Probe.tally.counts()...)
 	watching, stop := context.WithCancel(ctx)
 	c.readers.Go(func() { c.gate.Watch(watching) })

@@ -34,7 +34,7 @@ func parse(config string) (j job, err error) {
 
 // planner returns one learner and a shard for each worker that is asked for, on as many as
 // there are.
-func planner(_ context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
+func planner(_ context.Context, _, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 	j, err := parse(config)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("the configuration makes no sense: %w", err)

@@ -19,14 +19,14 @@ const hangs = "hangs"
 // hanging returns a planner that does not answer about runs that hang, until it is told that nobody
 // waits.
 func hanging(begun, given chan<- struct{}) coordinator.Planner {
-	return func(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
+	return func(ctx context.Context, program, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 		if j, err := parse(config); err == nil && j.fails == hangs {
 			begun <- struct{}{}
 			<-ctx.Done()
 			given <- struct{}{}
 			return plan.Plan{}, ctx.Err()
 		}
-		return planner(ctx, config, c, shards)
+		return planner(ctx, program, config, c, shards)
 	}
 }
 
@@ -83,9 +83,9 @@ func TestStoppedPlan(t *testing.T) {
 }
 
 // slowly returns a planner that answers about everything, but late.
-func slowly(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
+func slowly(ctx context.Context, program, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 	time.Sleep(20 * time.Millisecond)
-	return planner(ctx, config, c, shards)
+	return planner(ctx, program, config, c, shards)
 }
 
 // Runs whose plans take longer than others wait for them are planned all the same, when they are
@@ -110,8 +110,8 @@ const huge = "huge"
 // A plan that is too large to be kept fails its run, and no other.
 func TestHugePlan(t *testing.T) {
 	c := newCluster(t)
-	c.planner = func(ctx context.Context, config string, on plan.Cluster, shards int) (plan.Plan, error) {
-		p, err := planner(ctx, config, on, shards)
+	c.planner = func(ctx context.Context, program, config string, on plan.Cluster, shards int) (plan.Plan, error) {
+		p, err := planner(ctx, program, config, on, shards)
 		if j, _ := parse(config); j.fails == huge {
 			for range 100_000 {
 				p.Replicas = append(p.Replicas, plan.Replica{Group: "actor"})

@@ -57,7 +57,7 @@ func (a *acting) plan(d core.MakePlan) {
 
 // same reports whether a question is about the same workers.
 func (x *planning) same(d core.MakePlan) bool {
-	return x.Shards == d.Shards && reflect.DeepEqual(x.cluster(), (&planning{MakePlan: d}).cluster())
+	return x.Shards == d.Shards && slices.Equal(x.Programs, d.Programs) && reflect.DeepEqual(x.cluster(), (&planning{MakePlan: d}).cluster())
 }
 
 func (x *planning) cluster() (c plan.Cluster) {
@@ -74,7 +74,11 @@ func (a *acting) planned(ctx context.Context, x *planning) (p plan.Plan, err err
 			err = fmt.Errorf("the planner panicked: %v", x)
 		}
 	}()
-	if p, err = a.Planner(ctx, x.Config, x.cluster(), x.Shards); err != nil {
+	path, err := a.planProgram(x.Programs)
+	if err != nil {
+		return p, err
+	}
+	if p, err = a.Planner(ctx, path, x.Config, x.cluster(), x.Shards); err != nil {
 		return p, err
 	}
 	text, err := json.Marshal(p)

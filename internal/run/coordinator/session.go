@@ -149,7 +149,7 @@ func (a *acting) welcome(s *session, h *protocol.Hello, admitted chan<- *acting)
 	defer a.release(s)
 	w := core.Worker{
 		Name: h.Name, Session: s.id, Instance: h.Instance, Host: h.Host, Data: h.Data,
-		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices, Binary: h.Binary, Draining: h.Draining, Holder: s.who.Name,
+		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices, Binary: h.Binary, Platform: h.Platform, Guest: h.Guest, Draining: h.Draining, Holder: s.who.Name,
 	}
 	s.hear(time.Now())
 	if !a.put(event{Event: core.Joined{Worker: w, Doing: h.Doing}, joins: s}) {

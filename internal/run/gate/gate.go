@@ -29,6 +29,8 @@ import (
 var methods = map[string]certs.Role{
 	"/weft.Control/Join":    certs.Work,
 	"/weft.Control/Submit":  certs.Submit,
+	"/weft.Control/Stage":   certs.Submit,
+	"/weft.Control/Program": certs.Work,
 	"/weft.Control/Stop":    certs.Submit,
 	"/weft.Control/Drain":   certs.Submit,
 	"/weft.Control/Delete":  certs.Submit,

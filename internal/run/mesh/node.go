@@ -23,6 +23,8 @@ type Options struct {
 	// TLS is for both directions, with certificates of both sides; nil, without, is
 	// for loopback alone.
 	TLS *tls.Config
+	// Listener is an open listener to use; nil opens one.
+	Listener net.Listener
 	// Secret is the secret that peers must present, beside any certificate.
 	Secret string
 	// Advertise is the address that others reach this node by; empty is the one that
@@ -78,12 +80,15 @@ type key struct {
 	epoch int64
 }
 
-// Listen opens a node at an address, such as 127.0.0.1:0.
+// Listen opens a node at an address, such as 127.0.0.1:0, or at the listener of its options.
 func Listen(address string, o Options) (*Node, error) {
 	n := &Node{o: o.withDefaults(), sessions: map[key]*Session{}}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("data plane: %w", err)
+	l := o.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", address); err != nil {
+			return nil, fmt.Errorf("data plane: %w", err)
+		}
 	}
 	if at := l.Addr().(*net.TCPAddr); o.TLS == nil && !at.IP.IsLoopback() {
 		return nil, errors.Join(fmt.Errorf("data plane: %s can be reached from elsewhere, so it needs certificates (weft certs init makes them)", at), l.Close())

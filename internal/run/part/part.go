@@ -27,6 +27,9 @@ type Assignment struct {
 	Me      int      `json:"me"` // this process's number
 	// Secret is known to the processes of the epoch alone. They show it to each other.
 	Secret string `json:"secret,omitempty"`
+	// Program is the program to carry the part out with, which the run brought; nil is the worker's
+	// own.
+	Program *Program `json:"program,omitempty"`
 	// From is the checkpoint to begin with; nil at the beginning of the run.
 	From *Manifest `json:"from,omitempty"`
 }

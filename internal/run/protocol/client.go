@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/gate"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // Client speaks with the coordinator that acts, wherever that is.
@@ -120,7 +121,12 @@ func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, er
 
 // Submit asks for a run.
 func (c *Client) Submit(ctx context.Context, name, config string) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config})
+	return c.SubmitWith(ctx, name, config, nil)
+}
+
+// SubmitWith asks for a run that brings programs, which were staged before.
+func (c *Client) SubmitWith(ctx context.Context, name, config string, programs []part.Program) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Programs: programs})
 	return err
 }
 
@@ -129,12 +135,14 @@ type Again struct {
 	Split bool // the parts that its environments are split into may be others
 	Lost  bool // it goes on although lines of its record are lost
 	Begin bool // it begins again, instead of being refused, if no checkpoint of it was committed
+	// Programs are the programs that it goes on with; without any, those that it brought before.
+	Programs []part.Program
 }
 
 // Resume asks for a run that is over to go on, with a configuration that may have changed.
 func (c *Client) Resume(ctx context.Context, name, config string, how Again) error {
 	_, err := invoke[OK](ctx, c, "Submit", &Submit{
-		Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: how.Split, Lost: how.Lost, Begin: how.Begin,
+		Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: how.Split, Lost: how.Lost, Begin: how.Begin, Programs: how.Programs,
 	})
 	return err
 }

@@ -20,6 +20,8 @@ func tail(message any) *[]byte {
 		return &m.Tail
 	case *Down:
 		return &m.Tail
+	case *Stage:
+		return &m.Tail
 	case *Chunk:
 		return &m.Tail
 	}

@@ -18,7 +18,7 @@ func TestCodec(t *testing.T) {
 		&Up{Kind: KindCommit, Seq: 3, Run: "r", Epoch: 2, Manifest: &part.Manifest{Epoch: 2, Step: 7}},
 		&Up{Kind: KindRecord, Offset: 9, Tail: []byte("{\"step\":1}\n\xff\x00")},
 		&Down{Kind: KindAssign, Me: 4, Tail: bytes.Repeat([]byte("x"), 1<<20)},
-		&Submit{Version, "r", "1", "config", true, true, true, true}, &OK{}, &Status{Coordinator: "a"},
+		&Submit{Version, "r", "1", "config", []part.Program{{Platform: "linux/amd64", SHA256: "x", Size: 1}}, true, true, true, true}, &Stage{Version: Version, Tail: []byte("\x7fELF")}, &OK{}, &Status{Coordinator: "a"},
 	} {
 		data, err := codec{}.Marshal(m)
 		if err != nil {

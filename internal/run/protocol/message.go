@@ -23,7 +23,9 @@ const maxUp = 2 << 20
 // Hello is how a worker introduces itself.
 type Hello struct {
 	Version  int         `json:"version"`
-	Binary   string      `json:"binary"` // hash of the program
+	Binary   string      `json:"binary"`             // hash of the program
+	Platform string      `json:"platform,omitempty"` // platform that it runs programs of; empty if it takes none
+	Guest    string      `json:"guest,omitempty"`    // address of the data plane of such programs
 	Name     string      `json:"name"`
 	Instance string      `json:"instance"` // tells processes of the same name apart
 	Host     string      `json:"host"`
@@ -111,20 +113,24 @@ type Submit struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"` // number of this request, which may be sent again
 	Config  string `json:"config"`
-	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
-	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
-	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
-	Begin   bool   `json:"begin,omitempty"`  // the run may begin again if none of its checkpoints was committed
+	// Programs are the programs that the run brings, which were staged before. A run that is
+	// resumed without any goes on with those that it brought.
+	Programs []part.Program `json:"programs,omitempty"`
+	Resume   bool           `json:"resume,omitempty"` // a run of that name that is over is to go on
+	Split    bool           `json:"split,omitempty"`  // then its environments may be split anew
+	Lost     bool           `json:"lost,omitempty"`   // it goes on although lines of its record are lost
+	Begin    bool           `json:"begin,omitempty"`  // the run may begin again if none of its checkpoints was committed
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all
 // runs, where that makes sense.
 type Named struct {
-	Version int      `json:"version"`
-	Run     string   `json:"run"`
-	Workers []string `json:"workers,omitempty"` // workers to drain
-	Follow  bool     `json:"follow,omitempty"`  // send logs until the run is over
-	Now     bool     `json:"now,omitempty"`     // stop at once, and give up what was done since the last checkpoint
+	Version int           `json:"version"`
+	Run     string        `json:"run"`
+	Workers []string      `json:"workers,omitempty"` // workers to drain
+	Follow  bool          `json:"follow,omitempty"`  // send logs until the run is over
+	Program *part.Program `json:"program,omitempty"` // program to fetch
+	Now     bool          `json:"now,omitempty"`     // stop at once, and give up what was done since the last checkpoint
 }
 
 // OK answers what was done.
@@ -157,13 +163,22 @@ type Deeds struct {
 
 // Status is a coordinator's report of its runs and workers.
 type Status struct {
-	Coordinator string        `json:"coordinator"` // its address
+	Coordinator string        `json:"coordinator"`        // its address
+	Platform    string        `json:"platform,omitempty"` // platform of the programs that it plans runs with; empty if it takes none
 	Workers     []core.Worker `json:"workers"`
 	Runs        []core.Run    `json:"runs"`
 	LeftOut     []string      `json:"left_out,omitempty"` // links and workers that no plan uses for now, and why
 }
 
-// Chunk is a piece of a log.
+// Stage is a piece of a program that a client hands over. The first message says what program it
+// is, and has no bytes of it.
+type Stage struct {
+	Version int           `json:"version,omitempty"`
+	Program *part.Program `json:"program,omitempty"`
+	Tail    []byte        `json:"-"`
+}
+
+// Chunk is a piece of a log or of a program.
 type Chunk struct {
 	Tail []byte `json:"-"`
 }

@@ -18,6 +18,10 @@ import (
 type Server interface {
 	// Join is a worker's connection, for as long as it lasts.
 	Join(Session) error
+	// Stage takes a program that runs may bring.
+	Stage(Staging) error
+	// Program sends a program to a worker.
+	Program(*Named, Sender[Chunk]) error
 	Submit(context.Context, *Submit) (*OK, error)
 	Status(context.Context, *Named) (*Status, error)
 	Stop(context.Context, *Named) (*OK, error)
@@ -65,6 +69,8 @@ const service = "weft.Control"
 var (
 	joinStream  = grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true, Handler: join}
 	watchStream = grpc.StreamDesc{StreamName: "Watch", ServerStreams: true, Handler: answers(Server.Watch)}
+	stageStream = grpc.StreamDesc{StreamName: "Stage", ServerStreams: true, ClientStreams: true, Handler: stage}
+	progStream  = grpc.StreamDesc{StreamName: "Program", ServerStreams: true, Handler: answers(Server.Program)}
 	logsStream  = grpc.StreamDesc{StreamName: "Logs", ServerStreams: true, Handler: answers(Server.Logs)}
 )
 
@@ -80,11 +86,15 @@ var description = grpc.ServiceDesc{
 		{MethodName: "Compact", Handler: call(Server.Compact)},
 		{MethodName: "Audit", Handler: call(Server.Audit)},
 	},
-	Streams: []grpc.StreamDesc{joinStream, watchStream, logsStream},
+	Streams: []grpc.StreamDesc{joinStream, stageStream, progStream, watchStream, logsStream},
 }
 
 func join(server any, stream grpc.ServerStream) error {
 	return server.(Server).Join(Session{stream})
+}
+
+func stage(server any, stream grpc.ServerStream) error {
+	return server.(Server).Stage(Staging{stream})
 }
 
 func call[Q, A any](do func(Server, context.Context, *Q) (*A, error)) grpc.MethodHandler {

@@ -142,7 +142,7 @@ func TestCause(t *testing.T) {
 		"commit": func() error { return p.Commit(ctx, part.Manifest{}) },
 		"record": func() error { return p.Record(ctx, make([]byte, 2*maxBytes)) },
 	} {
-		if err := waits(); !peer(err) {
+		if err := waits(); !part.FailureOf(err).Peer {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

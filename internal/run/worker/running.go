@@ -62,8 +62,9 @@ func (p *running) carryOut(r part.Runner) error {
 	}
 	m := &protocol.Up{Kind: protocol.KindDone, Progress: p.progress, Offset: p.offset}
 	if err != nil {
-		text := err.Error()
-		m = &protocol.Up{Kind: protocol.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err), Fault: fault(err)}
+		f := part.FailureOf(err)
+		text := f.Text
+		m = &protocol.Up{Kind: protocol.KindFailed, Text: part.Brief(text), User: f.Permanent, Peer: f.Peer, Fault: fault(f)}
 		if m.Text != text { // what does not go into the run's history is in its log
 			p.say(&protocol.Up{Kind: protocol.KindNote, Text: text[:min(len(text), piece)]})
 		}
@@ -85,35 +86,9 @@ func (p *running) run(r part.Runner) (err error) {
 	return r.Run(p.ctx, p.Assignment, p)
 }
 
-// permanent reports whether an error says of itself that another attempt is no use.
-func permanent(err error) bool {
-	var e interface{ Permanent() bool }
-	return errors.As(err, &e) && e.Permanent()
-}
-
-// peer reports whether an error says of itself that it is about another process.
-func peer(err error) bool {
-	var e interface{ Peer() bool }
-	return errors.As(err, &e) && e.Peer()
-}
-
-// fault returns what an error says of itself that it is to be blamed on.
-func fault(err error) (f core.Fault) {
-	var node interface{ Node() bool }
-	f.Node = errors.As(err, &node) && node.Node()
-	var away interface{ Unreached() []string }
-	if errors.As(err, &away) {
-		f.Unreached = away.Unreached()
-	}
-	var broken interface{ Broken() []string }
-	if errors.As(err, &broken) {
-		f.Broken = broken.Broken()
-	}
-	var late interface{ Late() []string }
-	if errors.As(err, &late) {
-		f.Late = late.Late()
-	}
-	return f
+// fault returns what a failure is to be blamed on.
+func fault(f part.Failure) core.Fault {
+	return core.Fault{Node: f.Node, Program: f.Program, Unreached: f.Unreached, Broken: f.Broken, Late: f.Late}
 }
 
 // say queues a message.
@@ -171,7 +146,8 @@ func (p *running) doing() *core.Doing {
 		d.Progress = *p.progress
 	}
 	if ended && p.err != nil {
-		d.Error, d.User, d.Peer, d.Fault = part.Brief(p.err.Error()), permanent(p.err), peer(p.err), fault(p.err)
+		f := part.FailureOf(p.err)
+		d.Error, d.User, d.Peer, d.Fault = part.Brief(f.Text), f.Permanent, f.Peer, fault(f)
 	}
 	return d
 }

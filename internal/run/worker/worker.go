@@ -32,6 +32,7 @@ type Options struct {
 	Memory       int64
 	Devices      []string
 	Binary       string // hash of the program
+	Guest        string // address of the data plane of programs that runs bring; empty if it takes none
 	Runner       part.Runner
 	Shared       *Shared // its store; nil skips the check that workers share it
 
@@ -238,8 +239,11 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 
 func (w *worker) hello(p *running) *protocol.Hello {
 	h := &protocol.Hello{
-		Version: protocol.Version, Binary: w.Binary, Name: w.Name, Instance: w.instance, Host: w.Host, Data: w.Data,
+		Version: protocol.Version, Binary: w.Binary, Guest: w.Guest, Name: w.Name, Instance: w.instance, Host: w.Host, Data: w.Data,
 		Cores: w.Cores, Memory: w.Memory, Devices: w.Devices,
+	}
+	if w.Guest != "" {
+		h.Platform = part.Platform()
 	}
 	if p != nil {
 		h.Doing = p.doing()

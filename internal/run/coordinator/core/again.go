@@ -40,14 +40,17 @@ func (e Submitted) again(c *Core, old *Run) {
 	if r.Secret == "" {
 		r.Secret = e.Secret
 	}
+	if len(e.Programs) > 0 || e.Anew { // else it goes on with what it brought
+		r.Programs = e.Programs
+	}
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.FaultBy, r.Restarts, r.Resumed = "", 0, "", 0, true
 	r.Refused, r.Moves = nil, c.Now
 	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
 	if e.Anew {
-		c.tell(r, "submitted, in the place of a run that never got to a checkpoint")
+		c.tell(r, "submitted, in the place of a run that never got to a checkpoint"+r.bringing())
 	} else {
-		c.tell(r, fmt.Sprintf("resumed, from step %d", r.step()))
+		c.tell(r, fmt.Sprintf("resumed, from step %d%s", r.step(), r.bringing()))
 	}
 	c.decide(Reply{e.Ticket, ""})
 }

@@ -211,7 +211,8 @@ func (c *Core) reconsider() {
 // better.
 func (c *Core) shun(r *Run, name, why, run string) bool {
 	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
-		return w.Name != name && !w.Silent && !w.Draining && c.unfit(w.Name, r.Name) == nil
+		_, able := r.program(w)
+		return w.Name != name && able && !w.Silent && !w.Draining && c.unfit(w.Name, r.Name) == nil
 	}) {
 		return false
 	}
@@ -248,7 +249,9 @@ func (c *Core) pardon(r *Run, last string) bool {
 
 // blamed reports whether a failure is that of a worker's machine, and the worker is left out for
 // it: then nobody's loss is its reason, and the run need not wait to see.
-func (c *Core) blamed(r *Run, e PartFailed) bool { return e.Node && c.unfit(e.Worker, r.Name) != nil }
+func (c *Core) blamed(r *Run, e PartFailed) bool {
+	return (e.Node || e.Program) && c.unfit(e.Worker, r.Name) != nil
+}
 
 // unfit returns why a worker is not to have a part of a run now; nil if it may.
 func (c *Core) unfit(name, run string) *Unfit {

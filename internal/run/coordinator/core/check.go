@@ -74,8 +74,9 @@ func (s *State) checkRun(r *Run) (errs []error) {
 		}
 		if w := s.here(m.Name, m.Session); w == nil || w.Run != r.Name {
 			wrong("worker %s has a part and does not know of it", m.Name)
-		} else if w.Binary != r.Program {
-			wrong("worker %s has program %q, and the run %q", m.Name, w.Binary, r.Program)
+		} else if !r.hasProgram(*w) {
+			p, _ := r.program(*w)
+			wrong("worker %s has program %q, and the run %q", m.Name, p, r.Program)
 		}
 	}
 	return errs

@@ -25,9 +25,9 @@ func (e Submitted) happen(c *Core) {
 		return
 	}
 	c.forget()
-	c.Runs = append(c.Runs, Run{Name: e.Name, ID: e.ID, Config: e.Config, Secret: e.Secret, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
+	c.Runs = append(c.Runs, Run{Name: e.Name, ID: e.ID, Config: e.Config, Programs: e.Programs, Secret: e.Secret, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
 	r := c.Run(e.Name)
-	c.tell(r, "submitted")
+	c.tell(r, "submitted"+r.bringing())
 	c.decide(Reply{e.Ticket, ""})
 }
 

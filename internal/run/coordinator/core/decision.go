@@ -29,11 +29,13 @@ type (
 	// MakePlan asks the planner. Shards are those that the run has had, 0 if it has not
 	// been planned yet; whether they may be others now is the planner's to know.
 	MakePlan struct {
-		Asked   int64
-		Run     string
-		Config  string
-		Workers []Worker
-		Shards  int
+		Asked  int64
+		Run    string
+		Config string
+		// Programs are those that the run brought; without any it is the coordinator's own.
+		Programs []part.Program
+		Workers  []Worker
+		Shards   int
 	}
 	// Rewind takes back what was recorded after a step, before an epoch begins.
 	Rewind struct {

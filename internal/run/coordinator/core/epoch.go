@@ -206,6 +206,9 @@ func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
 	if e.Node && (c.shun(r, e.Worker, e.Error, "") || c.pardon(r, e.Worker) && c.shun(r, e.Worker, e.Error, "")) {
 		return false
 	}
+	if e.Program && c.shun(r, e.Worker, e.Error, r.Name) {
+		return false
+	}
 	again := !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch
 	if again && !e.User && r.FaultBy == e.Worker && (m == nil || !c.spares(r, m)) && c.shun(r, e.Worker, e.Error, r.Name) {
 		r.Faulty = r.Epoch

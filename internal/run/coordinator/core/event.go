@@ -35,6 +35,7 @@ type (
 	// may come again.
 	Submitted struct {
 		Name, ID, Config string
+		Programs         []part.Program // programs that it brings
 		Ticket           int64
 		// Again says that it is a run that is to go on, and from where, if it is not known.
 		Again *part.Committed
@@ -137,6 +138,9 @@ type Fault struct {
 	// Node says that it is the worker's machine that failed, as one that cannot write to the store:
 	// another worker may do it.
 	Node bool `json:"node,omitempty"`
+	// Program says that the worker cannot run the program that the run brought: another worker may,
+	// and this one may carry other runs out.
+	Program bool `json:"program,omitempty"`
 	// Unreached are workers to which the part could not open a connection, Broken those whose
 	// connection to it broke.
 	Unreached []string `json:"unreached,omitempty"`

@@ -97,7 +97,9 @@ func (r *Run) missing(owner bool) *Member {
 func (c *Core) takeUp(w *Worker, d *Doing) {
 	if m := c.at(d, *w); m != nil && m.Session == 0 {
 		m.Session, m.Until, m.Quiet, w.Run = w.Session, 0, nil, d.Run
-		c.Run(d.Run).Program = w.Binary // an older coordinator may not have kept it
+		if p, ok := c.Run(d.Run).program(*w); ok {
+			c.Run(d.Run).Program = p // an older coordinator may not have kept it
+		}
 		c.complete(c.Run(d.Run))
 		c.reported(From{w.Name, w.Session, d.Run, d.Epoch, d.Life}, *d)
 		c.remind(c.Run(d.Run))

@@ -4,11 +4,45 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // Workers of several programs may be members side by side, as while they are upgraded one after
 // another. A run is planned on workers of one program alone. It stays with the program that it had
 // for as long as there are workers of it, since another one may compute something else.
+
+// A run may bring programs along, one for each platform. Then workers of that platform carry it
+// out, whatever their own program is, and the rest is the same.
+
+// program returns the program that a worker would carry a run out with; false if it cannot.
+func (r *Run) program(w Worker) (hash string, ok bool) {
+	if len(r.Programs) == 0 {
+		return w.Binary, true
+	}
+	p := part.ProgramFor(r.Programs, w.Platform)
+	if p == nil || w.Guest == "" {
+		return "", false
+	}
+	return p.SHA256, true
+}
+
+// hasProgram reports whether a worker carries the run out with the program that the run has now.
+func (r *Run) hasProgram(w Worker) bool {
+	hash, ok := r.program(w)
+	return ok && hash == r.Program
+}
+
+// brought returns the program of an epoch that the run brought; nil if it is the workers' own.
+func (r *Run) brought() *part.Program {
+	i := slices.IndexFunc(r.Programs, func(p part.Program) bool { return p.SHA256 == r.Program })
+	if i < 0 {
+		return nil
+	}
+	p := r.Programs[i]
+	return &p
+}
 
 // programs returns the programs that a run may be planned on, in the order in which they are tried:
 // the one that it had, then those of most workers that are fit for it. A run that lost its workers
@@ -19,13 +53,19 @@ func (c *Core) programs(r *Run, free []Worker, grow bool) (out []string) {
 	}
 	count, newest := map[string]int{}, map[string]int64{}
 	for _, w := range free {
-		if count[w.Binary] += 0; c.unfit(w.Name, r.Name) == nil {
-			count[w.Binary]++
+		p, ok := r.program(w)
+		if !ok {
+			continue
 		}
-		newest[w.Binary] = max(newest[w.Binary], w.Session)
+		if count[p] += 0; c.unfit(w.Name, r.Name) == nil {
+			count[p]++
+		}
+		newest[p] = max(newest[p], w.Session)
 	}
+	fit, there := count[r.Program]
+	may := c.Now >= r.Moves || len(r.Programs) > 0 && there && fit == 0 // then it need not wait for them
 	for p := range count {
-		if p == r.Program || r.Program == "" || c.Now >= r.Moves && !slices.Contains(r.Refused, p) {
+		if p == r.Program || r.Program == "" || may && !slices.Contains(r.Refused, p) {
 			out = append(out, p)
 		}
 	}
@@ -39,6 +79,27 @@ func (c *Core) programs(r *Run, free []Worker, grow bool) (out []string) {
 		return cmp.Or(count[b]-count[a], cmp.Compare(newest[b], newest[a]))
 	})
 	return out
+}
+
+// platforms returns the platforms that a run brought programs for.
+func (r *Run) platforms() string {
+	var out []string
+	for _, p := range r.Programs {
+		out = append(out, p.Platform)
+	}
+	return strings.Join(out, ", ")
+}
+
+// bringing says which programs a run brings; empty if it brings none.
+func (r *Run) bringing() string {
+	var out []string
+	for _, p := range r.Programs {
+		out = append(out, p.String())
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ", with its own program " + strings.Join(out, ", ")
 }
 
 // untried returns the programs on which planning has not failed since workers last changed; all, if
@@ -81,7 +142,7 @@ const refused = 8
 // moveBack has a run that was moved to a program which cannot build it wait for the one that it had
 // before; false if it was not.
 func (c *Core) moveBack(r *Run, e PartFailed) bool {
-	if r.Phase != Starting || r.Before == "" || e.Peer || e.Node {
+	if r.Phase != Starting || r.Before == "" || e.Peer || e.Node || e.Program {
 		return false
 	}
 	bad := r.Program

@@ -58,7 +58,7 @@ func (c *Core) ask(r *Run, grow bool) {
 	free := c.available(r, grow)
 	programs := c.untried(r, c.programs(r, free, grow))
 	if len(programs) > 0 {
-		free = slices.DeleteFunc(free, func(w Worker) bool { return w.Binary != programs[0] })
+		free = slices.DeleteFunc(free, func(w Worker) bool { p, ok := r.program(w); return !ok || p != programs[0] })
 	}
 	free, without := c.avoid(r, free, grow)
 	if grow && !slices.ContainsFunc(free, func(w Worker) bool { return w.Run == "" }) {
@@ -74,7 +74,7 @@ func (c *Core) ask(r *Run, grow bool) {
 	for _, w := range free {
 		c.Asking.Workers = append(c.Asking.Workers, Member{Name: w.Name, Session: w.Session})
 	}
-	c.decide(MakePlan{c.Asked, r.Name, r.Config, free, r.Shards})
+	c.decide(MakePlan{c.Asked, r.Name, r.Config, r.Programs, free, r.Shards})
 }
 
 // lack says why no worker is free.
@@ -93,6 +93,8 @@ func (c *Core) lack(r *Run) string {
 		}
 	}
 	switch {
+	case other > 0 && len(r.Programs) > 0:
+		return fmt.Sprintf("waits for a worker: the %d that are free cannot take its program, which is for %s", other, r.platforms())
 	case other > 0:
 		return fmt.Sprintf("waits for a worker: the %d that are free have another program than its %.12s", other, r.Program)
 	case busy > 0:
@@ -241,7 +243,8 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 		w := c.Worker(m.Name)
 		w.Run, members[i].Holder = r.Name, w.Holder
 	}
-	c.move(r, c.Worker(members[0].Name).Binary)
+	program, _ := r.program(*c.Worker(members[0].Name))
+	c.move(r, program)
 	a := c.assignment(r)
 	back := Rewind{Run: r.Name, Epoch: r.Epoch, Step: -1}
 	if l := r.Last; l != nil {
@@ -257,11 +260,13 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 
 // assignment returns what the parts of an epoch have in common.
 func (c *Core) assignment(r *Run) part.Assignment {
-	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last, Secret: r.secret()}
+	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last, Program: r.brought(), Secret: r.secret()}
 	for _, m := range r.Members {
 		x := part.Worker{Name: m.Name, Holder: m.Holder}
 		if w := c.Worker(m.Name); w != nil { // or nobody needs to find it
-			x.Data, x.Host = w.Data, w.Host
+			if x.Data, x.Host = w.Data, w.Host; a.Program != nil {
+				x.Data = w.Guest
+			}
 		}
 		a.Workers = append(a.Workers, x)
 	}

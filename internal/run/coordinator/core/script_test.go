@@ -145,13 +145,13 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "heard":
 		s.step(out, Heard{arg(1), s.session(arg(1))})
 	case "submit":
-		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1, nil, false, false, false, ""})
+		s.step(out, Submitted{Name: arg(1), ID: strings.Join(f[1:], " "), Config: "config of " + arg(1), Programs: brings(f), Ticket: 1})
 	case "resume": // with what the folder says, if anything
 		again := &part.Committed{}
 		if len(f) > 4 {
 			again = &part.Committed{Epoch: number(2), Shards: int(number(3)), Last: &part.Manifest{Epoch: number(2), Step: number(4), Object: "x"}}
 		}
-		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split"), has("lost"), false, ""})
+		s.step(out, Submitted{Name: arg(1), ID: fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), Config: "config of " + arg(1), Programs: brings(f), Ticket: 3, Again: again, Split: has("split"), Lost: has("lost")})
 	case "stop":
 		s.step(out, StopAsked{arg(1), has("now"), 2})
 	case "drain":
@@ -181,7 +181,7 @@ func (s *script) command(out *strings.Builder, line string) {
 			s.step(out, PartReady{whose(3 + i)})
 		}
 	case "failed":
-		s.step(out, PartFailed{From: whose(3), Error: arg(4), User: has("user"), Peer: has("peer"), Fault: Fault{Node: has("node")}})
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), User: has("user"), Peer: has("peer"), Fault: Fault{Node: has("node"), Program: has("program")}})
 	case "unreached": // and whom
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Unreached: f[5:]}})
 	case "late": // and who
@@ -204,16 +204,21 @@ func (s *script) command(out *strings.Builder, line string) {
 }
 
 // join has a worker join: its name, then perhaps its process and device, or run,
-// epoch and how far it is; at the end, perhaps, its program.
+// epoch and how far it is; at the end, perhaps, its platform and its program.
 func (s *script) join(out *strings.Builder, f []string) {
 	s.sessions++
-	program, has := strings.CutPrefix(f[len(f)-1], "program=")
-	if has {
-		f = f[:len(f)-1]
-	} else {
-		program = ""
+	last := func(key string) (value string) {
+		if v, has := strings.CutPrefix(f[len(f)-1], key); has {
+			f, value = f[:len(f)-1], v
+		}
+		return value
 	}
+	program := last("program=")
+	platform := last("platform=")
 	e := Joined{Worker: Worker{Name: f[0], Session: s.sessions, Instance: "process of " + f[0], Host: "h", Data: f[0] + ":1", Cores: 2, Devices: []string{"cpu"}, Binary: program}}
+	if e.Worker.Platform = platform; platform != "" {
+		e.Worker.Guest = f[0] + ":2"
+	}
 	if len(f) == 2 || len(f) == 3 {
 		e.Worker.Instance = f[1]
 	}
@@ -227,6 +232,16 @@ func (s *script) join(out *strings.Builder, f []string) {
 		e.Doing = &Doing{Run: f[1], Epoch: epoch, Life: life, Ready: f[3] == "ready", Done: f[3] == "done"}
 	}
 	s.step(out, e)
+}
+
+// brings returns the programs that a submission names, as PLATFORM:HASH.
+func brings(f []string) (out []part.Program) {
+	for _, word := range f {
+		if platform, hash, ok := strings.Cut(word, ":"); ok {
+			out = append(out, part.Program{Platform: platform, SHA256: hash, Size: 1})
+		}
+	}
+	return out
 }
 
 func (s *script) session(name string) int64 {

@@ -77,7 +77,7 @@ func (s *sim) clients(faults bool) {
 		return
 	}
 	for _, name := range slices.Clone(s.unheard) {
-		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0'), nil, false, false, false, ""})
+		s.tell(c, Submitted{Name: name, ID: name, Config: "config", Ticket: int64(name[1] - '0')})
 	}
 	if faults && s.rng.IntN(500) == 0 {
 		s.tell(c, StopAsked{"r2", s.chance(20), 0})

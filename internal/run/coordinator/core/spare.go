@@ -58,7 +58,7 @@ func (c *Core) heir(r *Run, m *Member) (best *Worker) {
 	for i := range c.Workers {
 		w := &c.Workers[i]
 		mine := w.Name == m.Name
-		if w.Silent || w.Draining || w.Binary != r.Program || w.Run != "" || !mine && (best != nil || r.member(w.Name) != nil) || !c.suits(r, m, w) || c.shuns(r, w) {
+		if w.Silent || w.Draining || !r.hasProgram(*w) || w.Run != "" || !mine && (best != nil || r.member(w.Name) != nil) || !c.suits(r, m, w) || c.shuns(r, w) {
 			continue
 		}
 		if best = w; mine {

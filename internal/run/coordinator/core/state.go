@@ -39,6 +39,8 @@ type Worker struct {
 	Memory   int64    `json:"memory,omitempty"`
 	Devices  []string `json:"devices"`
 	Binary   string   `json:"binary,omitempty"`   // hash of its program
+	Platform string   `json:"platform,omitempty"` // platform that it runs programs of; empty if it takes none
+	Guest    string   `json:"guest,omitempty"`    // address of the data plane of such programs
 	Silent   bool     `json:"silent,omitempty"`   // connected, but silent
 	Draining bool     `json:"draining,omitempty"` // it is to leave: no run is planned on it
 	// Dismissed says that it was told that it may leave.
@@ -94,6 +96,9 @@ type Run struct {
 	Halting  bool           `json:"halting,omitempty"` // it is to end at its next consistent point
 	Handing  bool           `json:"handing,omitempty"` // its epoch is to end there, since a worker is to leave
 	Program  string         `json:"program,omitempty"` // hash of the program that its workers have, or had last
+	// Programs are the programs that the run brought, by platform; without any it runs on the
+	// workers' own.
+	Programs []part.Program `json:"programs,omitempty"`
 	Before   string         `json:"before,omitempty"`  // hash of the one that they had, if it has just moved
 	Refused  []string       `json:"refused,omitempty"` // hashes of programs that could not run it
 
