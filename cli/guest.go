@@ -78,9 +78,6 @@ func (m *machine) host(o machineOptions) error {
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(place) { // programs have no keys of an object store
-		return nil
-	}
 	l, address, err := o.listenGuests()
 	if err != nil {
 		return err
@@ -89,8 +86,9 @@ func (m *machine) host(o machineOptions) error {
 	f := &fetcher{kept: &program.Folder{Path: folder, Most: most, All: most}, store: kept.Under(programs), client: &o.Programs.client}
 	h := &guest.Host{
 		Fetch: f.fetch, Listener: l, Log: o.Log,
-		Setup: guest.Setup{Place: place, Allow: o.Allow, Connect: int64(o.Connect)},
+		Setup: guest.Setup{Place: place, Remote: !filepath.IsAbs(place), Allow: o.Allow, Connect: int64(o.Connect)}, Store: kept,
 	}
+	f.shares = h.Setup.Remote
 	m.Runner, m.Guest = either{m.Runner, h}, address
 	closeNode := m.Close
 	m.Close = func() error { return errors.Join(l.Close(), closeNode()) }
@@ -139,6 +137,7 @@ func (e either) Run(ctx context.Context, a part.Assignment, to part.Reporter) er
 type fetcher struct {
 	kept   *program.Folder
 	store  store.Store // programs beside the checkpoints
+	shares bool        // it puts programs there; in a folder, that is the coordinator's affair
 	client *protocol.Client
 }
 
@@ -153,8 +152,35 @@ func (f *fetcher) fetch(ctx context.Context, p part.Program) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if f.shares {
+			_ = f.share(ctx, p) // or others fetch it from the coordinator
+		}
 	}
 	return f.kept.Find(p)
+}
+
+// maxShared is how many programs the store of checkpoints has.
+const maxShared = 16
+
+// share puts a program into the store for other workers. Where there are many, others leave: they
+// can be had from the coordinator.
+func (f *fetcher) share(ctx context.Context, p part.Program) error {
+	names, err := f.store.List(ctx)
+	for i := 0; err == nil && i <= len(names)-maxShared; i++ {
+		err = f.store.Delete(ctx, names[i])
+	}
+	if err != nil {
+		return err
+	}
+	path, err := f.kept.Find(p)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.store.Put(ctx, p.SHA256, file, p.Size), file.Close())
 }
 
 func (f *fetcher) fromStore(ctx context.Context, p part.Program) error {
@@ -204,9 +230,31 @@ func (c *command) carryOut(ctx context.Context, l net.Listener, s guest.Setup, a
 		a.Workers[i].Holder = a.Workers[i].Name
 	}
 	how := mesh.Options{Listener: l, TLS: tls, Advertise: me.Data, NoSocket: true, Connect: time.Duration(s.Connect), Log: to.Note}
-	r, node, err := dataPlane(machineOptions{Set: &c.set, Store: s.Place, Allow: s.Allow}, how)
+	kept, err := storeOf(s)
+	if err != nil {
+		return err
+	}
+	r, node, err := dataPlane(machineOptions{Set: &c.set, Store: s.Place, Kept: kept, Allow: s.Allow}, how)
 	if err != nil {
 		return err
 	}
 	return errors.Join(r.Run(ctx, a, to), node.Close())
 }
+
+// storeOf returns the store of a program: the folder itself, or what the worker has.
+func storeOf(s guest.Setup) (store.Store, error) {
+	if !s.Remote {
+		return store.Open(s.Place)
+	}
+	conn, err := guest.InheritedStore()
+	if err != nil {
+		return nil, err
+	}
+	return alone{guest.RemoteStore(conn)}, nil
+}
+
+// alone is the store of one run, whose worker lets it see no other.
+type alone struct{ store.Store }
+
+// Under returns the run's own store, whatever its name.
+func (a alone) Under(string) store.Store { return a.Store }

@@ -19,7 +19,7 @@ import (
 //
 // Runs may name what allow says, and write into their own folders.
 func dataPlane(m machineOptions, o mesh.Options) (part.Runner, *mesh.Node, error) {
-	kept, err := store.Open(m.Store)
+	kept, err := m.store()
 	if err != nil {
 		return nil, nil, err
 	}

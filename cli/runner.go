@@ -8,6 +8,7 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/internal/run/tracing"
 )
 
@@ -28,11 +29,20 @@ type machineOptions struct {
 	Advertise string
 	TLS       *tls.Config       // TLS of the data plane; nil is for loopback alone
 	Store     string            // store of checkpoints
+	Kept      store.Store       // the store itself; nil opens Store
 	Allow     []string          // files and folders that submitted runs may name
 	Log       func(string)      // called with every refusal
 	Trace     *tracing.Exporter // sends traces of parts; nil is nobody
 	Programs  *guestOptions     // nil takes no programs that runs bring
 	Connect   time.Duration     // time after which a worker that does not answer is unreachable; 0 is the default
+}
+
+// store returns the store of checkpoints.
+func (o machineOptions) store() (store.Store, error) {
+	if o.Kept != nil {
+		return o.Kept, nil
+	}
+	return store.Open(o.Store)
 }
 
 // newMachine makes the machine of a worker process; tests have others.

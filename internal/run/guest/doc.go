@@ -5,7 +5,8 @@
 // version may be another than the worker's as long as both know the same Version.
 //
 // The child ends with its worker, and with its part. It has no variables of the worker's
-// environment but those that are listed here, a folder of its own for temporary files, and a
+// environment but those that are listed here, no keys of an object store, whose objects of that run
+// it has through the worker, a folder of its own for temporary files, and a
 // listener for the data plane, whose certificate is made of the secret of the epoch.
 package guest
 
@@ -19,6 +20,7 @@ const Command = "guest"
 // Setup is what a program is told of the machine that it is on.
 type Setup struct {
 	Place   string   `json:"place"`             // store of the checkpoints
+	Remote  bool     `json:"remote,omitempty"`  // the program reaches it through the worker
 	Allow   []string `json:"allow,omitempty"`   // files and folders that the run may name
 	Connect int64    `json:"connect,omitempty"` // nanoseconds after which a silent peer is unreachable; 0 is the default
 }

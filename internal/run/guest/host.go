@@ -16,6 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/scratch"
+	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // Host is a worker's end: a part.Runner for assignments whose run brought a program.
@@ -25,10 +26,12 @@ type Host struct {
 	// Listener is where the program's data plane listens. One program after another has it.
 	Listener *net.TCPListener
 	Setup    Setup
-	Env      []string      // variables of the worker's environment; nil is os.Environ
-	Log      func(string)  // called with what is not for the run's log
-	Start    time.Duration // time for a program to introduce itself; 1 min by default
-	Leave    time.Duration // time for a program to end when its part has; 5 s by default
+	// Store is the store of all runs, if programs reach theirs through the worker (Setup.Remote).
+	Store store.Store
+	Env   []string      // variables of the worker's environment; nil is os.Environ
+	Log   func(string)  // called with what is not for the run's log
+	Start time.Duration // time for a program to introduce itself; 1 min by default
+	Leave time.Duration // time for a program to end when its part has; 5 s by default
 }
 
 var _ part.Runner = (*Host)(nil)
@@ -51,7 +54,7 @@ func (h *Host) Run(ctx context.Context, a part.Assignment, to part.Reporter) err
 	}()
 	runtime.LockOSThread() // the kernel ends a bound process with the thread that started it
 	defer runtime.UnlockOSThread()
-	c, err := h.start(path, dir.Path)
+	c, err := h.start(path, dir.Path, a.Run)
 	if err != nil {
 		return unable(fmt.Errorf("program %s cannot be run: %w%s", p, err, hint(err)))
 	}
@@ -85,10 +88,19 @@ type child struct {
 	line *line
 	said local.Tail
 	over chan error // what became of the process
+
+	store net.Conn // connection by which it reaches its store; nil is none
 }
 
-// start starts a program in a folder of its own.
-func (h *Host) start(path, dir string) (*child, error) {
+func (c *child) closeStore() error {
+	if c.store == nil {
+		return nil
+	}
+	return c.store.Close()
+}
+
+// start starts a program of a run in a folder of its own.
+func (h *Host) start(path, dir, run string) (*child, error) {
 	mine, its, err := pair()
 	if err != nil {
 		return nil, err
@@ -102,11 +114,23 @@ func (h *Host) start(path, dir string) (*child, error) {
 	c := &child{cmd: exec.Command(path, Command), line: &line{conn: mine}, over: make(chan error, 1)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, &c.said, &c.said
 	c.cmd.ExtraFiles = []*os.File{its, listener}
+	if h.Setup.Remote {
+		answers, asks, err := pair()
+		if err != nil {
+			return nil, errors.Join(err, mine.Close())
+		}
+		defer asks.Close()
+		c.cmd.ExtraFiles = append(c.cmd.ExtraFiles, asks)
+		c.store = answers
+	}
 	c.cmd.Env = Environment(h.Env, dir)
 	c.cmd.WaitDelay = time.Second // for its own children that hold its output
 	local.Bind(c.cmd)
 	if err := c.cmd.Start(); err != nil {
-		return nil, errors.Join(err, mine.Close())
+		return nil, errors.Join(err, mine.Close(), c.closeStore())
+	}
+	if c.store != nil {
+		go ServeStore(c.store, h.Store.Under(run)) // until it is closed
 	}
 	go func() { c.over <- c.cmd.Wait() }() // run waits for it
 	return c, nil
@@ -224,6 +248,7 @@ func (c *child) end(h *Host, to part.Reporter, why error) error {
 	timer := time.AfterFunc(limit, func() { local.EndGroup(c.cmd) })
 	err := <-c.over
 	timer.Stop()
+	_ = c.closeStore()    // the program has closed its end
 	local.EndGroup(c.cmd) // what it has started itself
 	if !errors.Is(why, errLost) {
 		return why

@@ -17,3 +17,6 @@ func killed(*os.ProcessState) string { return "" }
 
 // Inherited fails: this system starts no program with a connection.
 func Inherited() (net.Conn, net.Listener, error) { return nil, nil, errors.ErrUnsupported }
+
+// InheritedStore fails likewise.
+func InheritedStore() (net.Conn, error) { return nil, errors.ErrUnsupported }

@@ -53,3 +53,11 @@ func Inherited() (net.Conn, net.Listener, error) {
 	l, err := net.FileListener(data)
 	return conn, l, err
 }
+
+// InheritedStore returns the connection by which a program reaches its store, if it was born with
+// one (Setup.Remote).
+func InheritedStore() (net.Conn, error) {
+	f := os.NewFile(5, "store")
+	defer f.Close()
+	return net.FileConn(f)
+}
