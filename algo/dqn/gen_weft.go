@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/dqn","train":"(*Trainer).Train",
-"starts":["dqn.go:39","dqn.go:50","dqn.go:118","dqn.go:121","dqn.go:68","dqn.go:136","dqn.go:239","dqn.go:286","dqn.go:272"],
+"starts":["dqn.go:39","dqn.go:50","dqn.go:118","dqn.go:121","dqn.go:68","dqn.go:136","dqn.go:240","dqn.go:287","dqn.go:273"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
