@@ -187,13 +187,17 @@ func OwnRows[T any](x *X, edge int, v T) T {
 	return rows(x, edge, v, own[0], own[1], -1, rl.System.Part)
 }
 
-// Part returns this replica's even share of a batch that all replicas have.
+// Part returns this replica's even share of a batch that all replicas have. In an asynchronous run
+// every replica has a batch of its own, and all of it is its share.
 func Part[T any](x *X, v T) T {
 	n, k := length(v), x.replicas(x.group)
-	if k == 1 || x.top.Async != nil {
+	if k == 1 {
 		return v
 	}
 	lo, hi := x.rank*n/k, (x.rank+1)*n/k
+	if x.top.Async != nil {
+		lo, hi = 0, n
+	}
 	return rows(x, 0, v, lo, hi, -1, rl.System.Share)
 }
 

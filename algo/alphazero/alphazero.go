@@ -35,7 +35,7 @@ type Trainer struct {
 func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
 		t.Play(run)
-		if run.Steps() >= t.LearningStarts {
+		if run.Steps() >= t.LearningStarts && t.Games.Ready(1) {
 			t.Learn(run)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	centralInsert = iota
 	centralOutOver
+	centralReady
 	centralG
 	centralNet
 )
@@ -25,8 +26,9 @@ var genCentral = edge.Grouping{
 	Edges: []plan.Edge{
 		centralInsert:  {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "alphazero.Move", Axis: "environments", Often: "iteration x t.Moves", Node: 6, Pos: "alphazero.go:51"},
 		centralOutOver: {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Moves", Node: 6, Pos: "alphazero.go:51"},
-		centralG:       {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "alphazero.go:108", Given: true, Under: 12, Lasting: true},
-		centralNet:     {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "alphazero.go:109", Under: 12, Lasting: true},
+		centralReady:   {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 13, Pos: "alphazero.go:38", Under: 12, Lasting: true},
+		centralG:       {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "alphazero.go:108", Given: true, Under: 12},
+		centralNet:     {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "alphazero.go:109", Under: 12},
 	},
 }
 
@@ -47,14 +49,18 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		t.Ply.Set(ply)                       // alphazero.go:55
 		if run.Steps() >= t.LearningStarts { // alphazero.go:38
-			for u := range t.Updates { // alphazero.go:61
-				s := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch)) // alphazero.go:62
-				g, a := t.Learner.loss.Grad(run.Key("loss", u), s.Data)          // alphazero.go:108
-				edge.Reduce(x, centralG, g)                                      // alphazero.go:108
-				edge.Fetch(x, centralNet, t.Learner.net.params)                  // alphazero.go:109
-				run.Log("loss/policy", a.Policy)                                 // alphazero.go:110
-				run.Log("loss/value", a.Value)                                   // alphazero.go:111
-				run.Log("policy/entropy", a.Entropy)                             // alphazero.go:112
+			ready := t.Games.Ready(1)         // alphazero.go:38
+			edge.Send(x, centralReady, ready) // alphazero.go:38
+			if ready {                        // alphazero.go:38
+				for u := range t.Updates { // alphazero.go:61
+					s := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch)) // alphazero.go:62
+					g, a := t.Learner.loss.Grad(run.Key("loss", u), s.Data)          // alphazero.go:108
+					edge.Reduce(x, centralG, g)                                      // alphazero.go:108
+					edge.Fetch(x, centralNet, t.Learner.net.params)                  // alphazero.go:109
+					run.Log("loss/policy", a.Policy)                                 // alphazero.go:110
+					run.Log("loss/value", a.Value)                                   // alphazero.go:111
+					run.Log("policy/entropy", a.Entropy)                             // alphazero.go:112
+				}
 			}
 		}
 	}
@@ -68,10 +74,13 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // alphazero.go:56
 		run.Log("per_step/simulations", scalar)     // alphazero.go:56
 		if run.Steps() >= t.LearningStarts {        // alphazero.go:38
-			for range t.Updates { // alphazero.go:61
-				g := edge.Reduced(x, centralG)                            // alphazero.go:108
-				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // alphazero.go:109
-				edge.Publish(x, centralNet, t.Learner.net.params)         // alphazero.go:109
+			ready := edge.Sent[bool](x, centralReady) // alphazero.go:38
+			if ready {                                // alphazero.go:38
+				for range t.Updates { // alphazero.go:61
+					g := edge.Reduced(x, centralG)                            // alphazero.go:108
+					t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // alphazero.go:109
+					edge.Publish(x, centralNet, t.Learner.net.params)         // alphazero.go:109
+				}
 			}
 		}
 	}

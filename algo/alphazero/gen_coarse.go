@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "alphazero.go:47"},
 		coarseP:   {Name: "p", Operator: "gather", From: "collector", To: "learner", Type: "alphazero.Played", Axis: "environments", Often: "iteration", Node: 4, Pos: "alphazero.go:96", Batched: true},
 		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "alphazero.go:50", Batched: true},
-		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "alphazero.go:109", Under: 12, Lasting: true},
+		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "alphazero.go:109", Under: 12, Lasting: true},
 	},
 }
 
@@ -70,7 +70,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // alphazero.go:56
 		run.Log("per_step/simulations", scalar)     // alphazero.go:56
 		if run.Steps() >= t.LearningStarts {        // alphazero.go:38
-			t.Learn(run)                                     // alphazero.go:39
+			ready := t.Games.Ready(1) // alphazero.go:38
+			if ready {                // alphazero.go:38
+				t.Learn(run) // alphazero.go:39
+			}
 			edge.Publish(x, coarseNet, t.Learner.net.params) // alphazero.go:109
 		}
 	}

@@ -62,7 +62,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // alphazero.go:56
 		run.Log("per_step/simulations", scalar)     // alphazero.go:56
 		if run.Steps() >= t.LearningStarts {        // alphazero.go:38
-			t.Learn(run) // alphazero.go:39
+			ready := t.Games.Ready(1) // alphazero.go:38
+			if ready {                // alphazero.go:38
+				t.Learn(run) // alphazero.go:39
+			}
 		}
 	}
 	return run.Err()

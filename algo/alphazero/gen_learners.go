@@ -23,7 +23,7 @@ var genLearners = edge.Grouping{
 	Edges: []plan.Edge{
 		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "alphazero.Move", Axis: "environments", Often: "iteration x t.Moves", Node: 6, Pos: "alphazero.go:51"},
 		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Moves", Node: 6, Pos: "alphazero.go:51"},
-		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "alphazero.go:109", Under: 12, Lasting: true},
+		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "alphazero.go:109", Under: 12},
 	},
 }
 
@@ -46,13 +46,16 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations))          // alphazero.go:56
 		edge.LogOnce(x, run, "per_step/simulations", scalar) // alphazero.go:56
 		if run.Steps() >= t.LearningStarts {                 // alphazero.go:38
-			for u := range t.Updates { // alphazero.go:61
-				s := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch))                        // alphazero.go:62
-				g, a := t.Learner.loss.Grad(run.Key("loss", u), s.Data)                                 // alphazero.go:108
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // alphazero.go:109
-				run.Log("loss/policy", a.Policy)                                                        // alphazero.go:110
-				run.Log("loss/value", a.Value)                                                          // alphazero.go:111
-				run.Log("policy/entropy", a.Entropy)                                                    // alphazero.go:112
+			ready := t.Games.Ready(1) // alphazero.go:38
+			if ready {                // alphazero.go:38
+				for u := range t.Updates { // alphazero.go:61
+					s := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch))                        // alphazero.go:62
+					g, a := t.Learner.loss.Grad(run.Key("loss", u), s.Data)                                 // alphazero.go:108
+					t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // alphazero.go:109
+					run.Log("loss/policy", a.Policy)                                                        // alphazero.go:110
+					run.Log("loss/value", a.Value)                                                          // alphazero.go:111
+					run.Log("policy/entropy", a.Entropy)                                                    // alphazero.go:112
+				}
 			}
 		}
 	}

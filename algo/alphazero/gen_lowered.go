@@ -25,14 +25,17 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	scalar := rl.Scalar(float64(t.Simulations))                                                                       // alphazero.go:56
 	run.Log("per_step/simulations", scalar)                                                                           // alphazero.go:56
 	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // alphazero.go:38
-		edge.For(run, t.Updates, nil, func(u rl.Int) { // alphazero.go:61
-			s := t.Games.Sample(edge.KeyAt(run, "sample", u), t.Batch)      // alphazero.go:62
-			g, a := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), s.Data) // alphazero.go:108
-			// alphazero.go:109
-			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/policy", a.Policy)     // alphazero.go:110
-			run.Log("loss/value", a.Value)       // alphazero.go:111
-			run.Log("policy/entropy", a.Entropy) // alphazero.go:112
-		})
+		ready := t.Games.ReadyAt(1)       // alphazero.go:38
+		edge.If(run, ready, nil, func() { // alphazero.go:38
+			edge.For(run, t.Updates, nil, func(u rl.Int) { // alphazero.go:61
+				s := t.Games.Sample(edge.KeyAt(run, "sample", u), t.Batch)      // alphazero.go:62
+				g, a := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), s.Data) // alphazero.go:108
+				// alphazero.go:109
+				edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
+				run.Log("loss/policy", a.Policy)     // alphazero.go:110
+				run.Log("loss/value", a.Value)       // alphazero.go:111
+				run.Log("policy/entropy", a.Entropy) // alphazero.go:112
+			})
+		}, nil)
 	}, nil)
 }

@@ -14,6 +14,7 @@ const (
 	storesObs = iota
 	storesP
 	storesOut
+	storesReady
 	storesS
 	storesNet
 )
@@ -26,11 +27,12 @@ var genStores = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainStoresCollector), edge.Of(trainStoresReplay), edge.Of(trainStoresLearner)},
 	Edges: []plan.Edge{
-		storesObs: {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "alphazero.go:47"},
-		storesP:   {Name: "p", Operator: "gather", From: "collector", To: "replay", Type: "alphazero.Played", Axis: "environments", Often: "iteration", Node: 4, Pos: "alphazero.go:96", Batched: true},
-		storesOut: {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "alphazero.go:50", Batched: true},
-		storesS:   {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[alphazero.Move]", Axis: "rows", Often: "iteration ?", Node: 14, Pos: "alphazero.go:62", Batched: true, Under: 12, Lasting: true},
-		storesNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "alphazero.go:109", Under: 12, Lasting: true},
+		storesObs:   {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "alphazero.go:47"},
+		storesP:     {Name: "p", Operator: "gather", From: "collector", To: "replay", Type: "alphazero.Played", Axis: "environments", Often: "iteration", Node: 4, Pos: "alphazero.go:96", Batched: true},
+		storesOut:   {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "alphazero.go:50", Batched: true},
+		storesReady: {Name: "ready", Operator: "send", From: "replay", To: "learner", Type: "bool", Axis: "none", Often: "iteration ?", Node: 13, Pos: "alphazero.go:38", Under: 12, Lasting: true},
+		storesS:     {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[alphazero.Move]", Axis: "rows", Often: "iteration ?", Node: 16, Pos: "alphazero.go:62", Batched: true, Under: 12},
+		storesNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "alphazero.go:109", Under: 12, Lasting: true},
 	},
 }
 
@@ -72,11 +74,15 @@ func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                   // alphazero.go:52
 		}
 		if run.Steps() >= t.LearningStarts { // alphazero.go:38
-			for u := range t.Updates { // alphazero.go:61
-				s := t.Games.Sample(run.Key("sample", u), t.Batch)       // alphazero.go:62
-				edge.Send(x, storesS, replay.Sample[Move]{Data: s.Data}) // alphazero.go:62
+			ready := t.Games.Ready(1)        // alphazero.go:38
+			edge.Send(x, storesReady, ready) // alphazero.go:38
+			if ready {                       // alphazero.go:38
+				for u := range t.Updates { // alphazero.go:61
+					s := t.Games.Sample(run.Key("sample", u), t.Batch)       // alphazero.go:62
+					edge.Send(x, storesS, replay.Sample[Move]{Data: s.Data}) // alphazero.go:62
+				}
+				edge.Flush(x, storesS) // alphazero.go:61
 			}
-			edge.Flush(x, storesS) // alphazero.go:61
 		}
 	}
 	return run.Err()
@@ -89,9 +95,12 @@ func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // alphazero.go:56
 		run.Log("per_step/simulations", scalar)     // alphazero.go:56
 		if run.Steps() >= t.LearningStarts {        // alphazero.go:38
-			for u := range t.Updates { // alphazero.go:61
-				s := edge.Sent[replay.Sample[Move]](x, storesS) // alphazero.go:62
-				t.Learner.Update(run, u, s.Data)                // alphazero.go:63
+			ready := edge.Sent[bool](x, storesReady) // alphazero.go:38
+			if ready {                               // alphazero.go:38
+				for u := range t.Updates { // alphazero.go:61
+					s := edge.Sent[replay.Sample[Move]](x, storesS) // alphazero.go:62
+					t.Learner.Update(run, u, s.Data)                // alphazero.go:63
+				}
 			}
 			edge.Publish(x, storesNet, t.Learner.net.params) // alphazero.go:109
 		}

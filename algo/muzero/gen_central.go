@@ -12,6 +12,7 @@ import (
 const (
 	centralInsert = iota
 	centralOutOver
+	centralReady
 	centralG
 	centralNet
 	centralSIndex
@@ -28,11 +29,12 @@ var genCentral = edge.Grouping{
 	Edges: []plan.Edge{
 		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
 		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
-		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "muzero.go:138", Given: true, Under: 11, Lasting: true},
-		centralNet:      {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
-		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
-		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
-		centralSlow:     {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 25, Pos: "muzero.go:79", Under: 11},
+		centralReady:    {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "muzero.go:42", Under: 11, Lasting: true},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 19, Pos: "muzero.go:138", Given: true, Under: 11},
+		centralNet:      {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 20, Pos: "muzero.go:139", Under: 11},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 25, Pos: "muzero.go:75", Under: 11},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 25, Pos: "muzero.go:75", Under: 11},
+		centralSlow:     {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 27, Pos: "muzero.go:79", Under: 11},
 	},
 }
 
@@ -51,28 +53,32 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			run.Log("search/value", act.Value) // muzero.go:58
 		}
 		if run.Steps() >= t.LearningStarts { // muzero.go:42
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
-			for u := range t.Updates {                  // muzero.go:68
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
-				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
-					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
-					s.Data.Policy = search                                         // muzero.go:71
+			ready := t.Replay.Ready(1)        // muzero.go:42
+			edge.Send(x, centralReady, ready) // muzero.go:42
+			if ready {                        // muzero.go:42
+				beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+				for u := range t.Updates {                  // muzero.go:68
+					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
+					if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
+						search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+						s.Data.Policy = search                                         // muzero.go:71
+					}
+					b := Batch{s, beta}                                // muzero.go:73
+					g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
+					edge.Reduce(x, centralG, g)                        // muzero.go:138
+					edge.Fetch(x, centralNet, t.Learner.net.params)    // muzero.go:139
+					run.Log("loss/policy", m.Policy)                   // muzero.go:140
+					run.Log("loss/value", m.Value)                     // muzero.go:141
+					run.Log("loss/reward", m.Reward)                   // muzero.go:142
+					priority := m.Priority                             // muzero.go:143
+					if t.Prioritised {                                 // muzero.go:74
+						// muzero.go:75
+						t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
+					}
 				}
-				b := Batch{s, beta}                                // muzero.go:73
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
-				edge.Reduce(x, centralG, g)                        // muzero.go:138
-				edge.Fetch(x, centralNet, t.Learner.net.params)    // muzero.go:139
-				run.Log("loss/policy", m.Policy)                   // muzero.go:140
-				run.Log("loss/value", m.Value)                     // muzero.go:141
-				run.Log("loss/reward", m.Reward)                   // muzero.go:142
-				priority := m.Priority                             // muzero.go:143
-				if t.Prioritised {                                 // muzero.go:74
-					// muzero.go:75
-					t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
+				if run.Every(t.TargetEvery) { // muzero.go:78
+					edge.Fetch(x, centralSlow, t.Learner.net.slow) // muzero.go:79
 				}
-			}
-			if run.Every(t.TargetEvery) { // muzero.go:78
-				edge.Fetch(x, centralSlow, t.Learner.net.slow) // muzero.go:79
 			}
 		}
 	}
@@ -87,14 +93,17 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:61
 		run.Log("per_step/simulations", scalar)          // muzero.go:61
 		if run.Steps() >= t.LearningStarts {             // muzero.go:42
-			for range t.Updates { // muzero.go:68
-				g := edge.Reduced(x, centralG)                            // muzero.go:138
-				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // muzero.go:139
-				edge.Publish(x, centralNet, t.Learner.net.params)         // muzero.go:139
-			}
-			if run.Every(t.TargetEvery) { // muzero.go:78
-				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
-				edge.Publish(x, centralSlow, t.Learner.net.slow)  // muzero.go:79
+			ready := edge.Sent[bool](x, centralReady) // muzero.go:42
+			if ready {                                // muzero.go:42
+				for range t.Updates { // muzero.go:68
+					g := edge.Reduced(x, centralG)                            // muzero.go:138
+					t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // muzero.go:139
+					edge.Publish(x, centralNet, t.Learner.net.params)         // muzero.go:139
+				}
+				if run.Every(t.TargetEvery) { // muzero.go:78
+					t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+					edge.Publish(x, centralSlow, t.Learner.net.slow)  // muzero.go:79
+				}
 			}
 		}
 	}

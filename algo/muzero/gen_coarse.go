@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:51"},
 		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:119", Batched: true},
 		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:55", Batched: true},
-		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
+		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 20, Pos: "muzero.go:139", Under: 11, Lasting: true},
 	},
 }
 
@@ -70,7 +70,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:61
 		run.Log("per_step/simulations", scalar)     // muzero.go:61
 		if run.Steps() >= t.LearningStarts {        // muzero.go:42
-			t.Learn(run)                                     // muzero.go:43
+			ready := t.Replay.Ready(1) // muzero.go:42
+			if ready {                 // muzero.go:42
+				t.Learn(run) // muzero.go:43
+			}
 			edge.Publish(x, coarseNet, t.Learner.net.params) // muzero.go:139
 		}
 	}

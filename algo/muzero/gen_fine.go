@@ -62,7 +62,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations)) // muzero.go:61
 		run.Log("per_step/simulations", scalar)     // muzero.go:61
 		if run.Steps() >= t.LearningStarts {        // muzero.go:42
-			t.Learn(run) // muzero.go:43
+			ready := t.Replay.Ready(1) // muzero.go:42
+			if ready {                 // muzero.go:42
+				t.Learn(run) // muzero.go:43
+			}
 		}
 	}
 	return run.Err()

@@ -25,9 +25,9 @@ var genLearners = edge.Grouping{
 	Edges: []plan.Edge{
 		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "muzero.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
 		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "muzero.go:56"},
-		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
-		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
-		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 23, Pos: "muzero.go:75", Under: 11, Lasting: true},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 20, Pos: "muzero.go:139", Under: 11},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 25, Pos: "muzero.go:75", Under: 11},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 25, Pos: "muzero.go:75", Under: 11},
 	},
 }
 
@@ -49,27 +49,30 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations))          // muzero.go:61
 		edge.LogOnce(x, run, "per_step/simulations", scalar) // muzero.go:61
 		if run.Steps() >= t.LearningStarts {                 // muzero.go:42
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
-			for u := range t.Updates {                  // muzero.go:68
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
-				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
-					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
-					s.Data.Policy = search                                         // muzero.go:71
+			ready := t.Replay.Ready(1) // muzero.go:42
+			if ready {                 // muzero.go:42
+				beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+				for u := range t.Updates {                  // muzero.go:68
+					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // muzero.go:69
+					if t.Reanalyse > 0 && u%t.Reanalyse == 0 {                        // muzero.go:70
+						search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+						s.Data.Policy = search                                         // muzero.go:71
+					}
+					b := Batch{s, beta}                                                                     // muzero.go:73
+					g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // muzero.go:138
+					t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // muzero.go:139
+					run.Log("loss/policy", m.Policy)                                                        // muzero.go:140
+					run.Log("loss/value", m.Value)                                                          // muzero.go:141
+					run.Log("loss/reward", m.Reward)                                                        // muzero.go:142
+					priority := m.Priority                                                                  // muzero.go:143
+					if t.Prioritised {                                                                      // muzero.go:74
+						// muzero.go:75
+						t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
+					}
 				}
-				b := Batch{s, beta}                                                                     // muzero.go:73
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // muzero.go:138
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // muzero.go:139
-				run.Log("loss/policy", m.Policy)                                                        // muzero.go:140
-				run.Log("loss/value", m.Value)                                                          // muzero.go:141
-				run.Log("loss/reward", m.Reward)                                                        // muzero.go:142
-				priority := m.Priority                                                                  // muzero.go:143
-				if t.Prioritised {                                                                      // muzero.go:74
-					// muzero.go:75
-					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
+				if run.Every(t.TargetEvery) { // muzero.go:78
+					t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
 				}
-			}
-			if run.Every(t.TargetEvery) { // muzero.go:78
-				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
 			}
 		}
 	}

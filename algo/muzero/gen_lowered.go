@@ -24,27 +24,30 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	scalar := rl.Scalar(float64(t.Simulations))                                                                       // muzero.go:61
 	run.Log("per_step/simulations", scalar)                                                                           // muzero.go:61
 	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // muzero.go:42
-		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // muzero.go:67
-		for u := range t.Updates {                                                                 // muzero.go:68
-			s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
-			if t.Reanalyse > 0 && u%t.Reanalyse == 0 {          // muzero.go:70
-				search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
-				s.Data.Policy = search                                         // muzero.go:71
+		ready := t.Replay.ReadyAt(1)      // muzero.go:42
+		edge.If(run, ready, nil, func() { // muzero.go:42
+			beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // muzero.go:67
+			for u := range t.Updates {                                                                 // muzero.go:68
+				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
+				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {          // muzero.go:70
+					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+					s.Data.Policy = search                                         // muzero.go:71
+				}
+				b := Batch{s, beta}                                // muzero.go:73
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
+				// muzero.go:139
+				edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
+				run.Log("loss/policy", m.Policy) // muzero.go:140
+				run.Log("loss/value", m.Value)   // muzero.go:141
+				run.Log("loss/reward", m.Reward) // muzero.go:142
+				priority := m.Priority           // muzero.go:143
+				if t.Prioritised {               // muzero.go:74
+					t.Replay.Prioritise(s.Index, priority) // muzero.go:75
+				}
 			}
-			b := Batch{s, beta}                                // muzero.go:73
-			g, m := t.Learner.loss.Grad(run.Key("loss", u), b) // muzero.go:138
-			// muzero.go:139
-			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/policy", m.Policy) // muzero.go:140
-			run.Log("loss/value", m.Value)   // muzero.go:141
-			run.Log("loss/reward", m.Reward) // muzero.go:142
-			priority := m.Priority           // muzero.go:143
-			if t.Prioritised {               // muzero.go:74
-				t.Replay.Prioritise(s.Index, priority) // muzero.go:75
-			}
-		}
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // muzero.go:78
-			t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // muzero.go:78
+				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+			}, nil)
 		}, nil)
 	}, nil)
 }

@@ -14,6 +14,7 @@ const (
 	storesObs = iota
 	storesAct
 	storesOut
+	storesReady
 	storesS
 	storesPriority
 	storesNet
@@ -30,9 +31,10 @@ var genStores = edge.Grouping{
 		storesObs:      {Name: "obs", Operator: "gather", From: "collector", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "muzero.go:51"},
 		storesAct:      {Name: "act", Operator: "gather", From: "collector", To: "replay", Type: "muzero.Chosen", Axis: "environments", Often: "iteration", Node: 4, Pos: "muzero.go:119", Batched: true},
 		storesOut:      {Name: "out", Operator: "gather", From: "collector", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "muzero.go:55", Batched: true},
-		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[muzero.Step]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 14, Pos: "muzero.go:69", Under: 11, Lasting: true},
-		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "muzero.go:138", Given: true, Under: 11, Lasting: true},
-		storesNet:      {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 18, Pos: "muzero.go:139", Under: 11, Lasting: true},
+		storesReady:    {Name: "ready", Operator: "send", From: "replay", To: "learner", Type: "bool", Axis: "none", Often: "iteration ?", Node: 12, Pos: "muzero.go:42", Under: 11, Lasting: true},
+		storesS:        {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[muzero.Step]", Axis: "rows", Often: "iteration x t.Updates ?", Node: 16, Pos: "muzero.go:69", Under: 11},
+		storesPriority: {Name: "priority", Operator: "send", From: "learner", To: "replay", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 19, Pos: "muzero.go:138", Given: true, Under: 11},
+		storesNet:      {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 20, Pos: "muzero.go:139", Under: 11, Lasting: true},
 	},
 }
 
@@ -71,12 +73,16 @@ func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                                                       // muzero.go:57
 		}
 		if run.Steps() >= t.LearningStarts { // muzero.go:42
-			for u := range t.Updates { // muzero.go:68
-				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
-				edge.Send(x, storesS, s)                            // muzero.go:69
-				priority := edge.Sent[rl.Tensor](x, storesPriority) // muzero.go:138
-				if t.Prioritised {                                  // muzero.go:74
-					t.Replay.Prioritise(s.Index, priority) // muzero.go:75
+			ready := t.Replay.Ready(1)       // muzero.go:42
+			edge.Send(x, storesReady, ready) // muzero.go:42
+			if ready {                       // muzero.go:42
+				for u := range t.Updates { // muzero.go:68
+					s := t.Replay.Sample(run.Key("sample", u), t.Batch) // muzero.go:69
+					edge.Send(x, storesS, s)                            // muzero.go:69
+					priority := edge.Sent[rl.Tensor](x, storesPriority) // muzero.go:138
+					if t.Prioritised {                                  // muzero.go:74
+						t.Replay.Prioritise(s.Index, priority) // muzero.go:75
+					}
 				}
 			}
 		}
@@ -93,20 +99,23 @@ func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		scalar := rl.Scalar(float64(t.Simulations))      // muzero.go:61
 		run.Log("per_step/simulations", scalar)          // muzero.go:61
 		if run.Steps() >= t.LearningStarts {             // muzero.go:42
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
-			for u := range t.Updates {                  // muzero.go:68
-				s := edge.Sent[replay.Sample[Step]](x, storesS) // muzero.go:69
-				if t.Reanalyse > 0 && u%t.Reanalyse == 0 {      // muzero.go:70
-					search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
-					s.Data.Policy = search                                         // muzero.go:71
+			ready := edge.Sent[bool](x, storesReady) // muzero.go:42
+			if ready {                               // muzero.go:42
+				beta := rl.Scalar(t.BetaAt(run.Progress())) // muzero.go:67
+				for u := range t.Updates {                  // muzero.go:68
+					s := edge.Sent[replay.Sample[Step]](x, storesS) // muzero.go:69
+					if t.Reanalyse > 0 && u%t.Reanalyse == 0 {      // muzero.go:70
+						search := t.Reanalyser.Search(run.Key("reanalyse", u), s.Data) // muzero.go:71
+						s.Data.Policy = search                                         // muzero.go:71
+					}
+					priority := t.Learner.Update(run, u, Batch{s, beta}) // muzero.go:73
+					edge.Send(x, storesPriority, priority)               // muzero.go:138
 				}
-				priority := t.Learner.Update(run, u, Batch{s, beta}) // muzero.go:73
-				edge.Send(x, storesPriority, priority)               // muzero.go:138
+				if run.Every(t.TargetEvery) { // muzero.go:78
+					t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
+				}
 			}
 			edge.Publish(x, storesNet, t.Learner.net.params) // muzero.go:139
-			if run.Every(t.TargetEvery) {                    // muzero.go:78
-				t.Learner.net.slow.Blend(t.Learner.net.params, 1) // muzero.go:79
-			}
 		}
 	}
 	return run.Err()

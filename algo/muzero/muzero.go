@@ -39,7 +39,7 @@ type Trainer struct {
 func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
 		t.Collect(run)
-		if run.Steps() >= t.LearningStarts {
+		if run.Steps() >= t.LearningStarts && t.Replay.Ready(1) {
 			t.Learn(run)
 		}
 	}
