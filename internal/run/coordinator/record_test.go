@@ -333,7 +333,9 @@ func TestLeftover(t *testing.T) {
 // epoch.
 func TestBoard(t *testing.T) {
 	r := &record{dir: t.TempDir()}
-	line := func(step int) string { return fmt.Sprintf("{\"step\":%d,\"iter\":%d,\"seconds\":1,\"loss\":0.5}\n", step, step) }
+	line := func(step int) string {
+		return fmt.Sprintf("{\"step\":%d,\"iter\":%d,\"seconds\":1,\"loss\":0.5}\n", step, step)
+	}
 	files := func() (sizes []int64) {
 		names, err := filepath.Glob(filepath.Join(r.dir, "events.out.tfevents.*"))
 		if err != nil {
