@@ -45,7 +45,7 @@ func (f *programFlags) check() error {
 	return nil
 }
 
-// guestOptions are what a worker runs programs with that runs bring.
+// guestOptions say how a worker runs the programs that runs bring.
 type guestOptions struct {
 	programFlags
 	client protocol.Client // its connection to the coordinator

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// payoff is what is known of policies: when they were frozen, and how games between them ended, by
+// payoff holds what is known of policies: when they were frozen, and how games between them ended, by
 // pair. Games of a learner are kept until it is frozen.
 type payoff struct {
 	numbers           int        // policies of a side, the learner included

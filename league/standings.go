@@ -2,7 +2,7 @@ package league
 
 import "fmt"
 
-// Standings is what a checkpoint says of a league.
+// Standings describes a league, as a checkpoint has it.
 type Standings struct {
 	Sides  [2][]Entrant
 	Payoff [][]float64 // mean results of the first side, by its policies and the second's

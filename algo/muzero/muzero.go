@@ -422,7 +422,7 @@ func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metri
 	return rl.Wrap(Add(Add(policies, rewards), MulScalar(values, l.ValueCoef))), weight, m
 }
 
-// goals are what the model should predict at the steps of sequences, [rows, steps].
+// goals hold what the model should predict at the steps of sequences, [rows, steps].
 type goals struct {
 	value, reward *Node
 	valid         *Node // 1 before the episode or the sequence ends, else 0

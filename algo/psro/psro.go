@@ -139,7 +139,7 @@ func (l *Learner) Restart() {
 }
 
 type (
-	// ActIn is what agents see, and the numbers that play.
+	// ActIn holds what agents see, and the numbers that play.
 	ActIn struct {
 		Obs  rl.Obs
 		Cast rl.Tensor
@@ -161,7 +161,7 @@ type (
 	// Game is one step of every game: who plays, what the first side has earned by now, and
 	// whether the game is over.
 	Game struct{ Cast, Result, Over rl.Tensor }
-	// Batch is what one iteration collected, and the value of where it ended.
+	// Batch holds what one iteration collected, and the value of where it ended.
 	Batch struct {
 		Steps Step // [env, time, ...] or [env, time, agent, ...]
 		Last  rl.Tensor
@@ -176,9 +176,9 @@ type (
 	Metrics nn.ProximalMetrics
 	// Turn is who plays, and where games are over.
 	Turn struct{ Cast, Over rl.Tensor }
-	// Gain is what the first side had earned before a step, and the step's reward.
+	// Gain holds what the first side had earned before a step, and the step's reward.
 	Gain struct{ Score, Reward rl.Tensor }
-	// Mixed is what agents see, and the number of the policy that acts, from 1; 0 asks for one.
+	// Mixed holds what agents see, and the number of the policy that acts, from 1; 0 asks for one.
 	Mixed struct {
 		Obs    rl.Obs
 		Number rl.Tensor

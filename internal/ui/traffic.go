@@ -15,7 +15,7 @@ type Edge struct {
 	To   string `json:"to"`
 }
 
-// traffic is what crosses between the groups of a run, and how they spend their time: of an
+// traffic holds what crosses between the groups of a run, and how they spend their time: of an
 // iteration, in the mean over the newest lines of the record.
 type traffic struct {
 	Lines  int           `json:"lines"` // lines that it is the mean of

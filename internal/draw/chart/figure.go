@@ -188,7 +188,7 @@ type Lines struct {
 	Tall                  float64  // 0 is the usual height
 }
 
-// bandColour is that of an interval to compare with.
+// bandColour fills an interval to compare with.
 const bandColour = "#cfd6df"
 
 // Band is an interval of heights.

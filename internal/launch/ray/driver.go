@@ -82,7 +82,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// request is what a driver is asked: a verb, and what the verb needs.
+// request asks a driver for something: a verb, and what the verb needs.
 type request map[string]any
 
 // dial sends a request.

@@ -17,7 +17,7 @@ const Version = 1
 // Command is the command of a program that carries out a part.
 const Command = "guest"
 
-// Setup is what a program is told of the machine that it is on.
+// Setup tells a program of the machine that it is on.
 type Setup struct {
 	Place   string   `json:"place"`             // store of the checkpoints
 	Remote  bool     `json:"remote,omitempty"`  // the program reaches it through the worker

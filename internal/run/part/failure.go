@@ -2,7 +2,7 @@ package part
 
 import "errors"
 
-// Failure is what the error of a part says of itself, beside its text.
+// Failure holds what the error of a part says of itself, beside its text.
 type Failure struct {
 	Text      string   `json:"text"`
 	Permanent bool     `json:"permanent,omitempty"` // another attempt is no use

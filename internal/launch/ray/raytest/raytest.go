@@ -110,7 +110,7 @@ func (c *Cluster) Node(text string) string {
 	return ""
 }
 
-// Left is what jobs have of a cluster.
+// Left lists what jobs have of a cluster.
 type Left struct {
 	Actors []string
 	Groups int

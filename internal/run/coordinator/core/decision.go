@@ -32,7 +32,7 @@ type (
 		Asked  int64
 		Run    string
 		Config string
-		// Programs are those that the run brought; without any it is the coordinator's own.
+		// Programs lists those that the run brought; without any it is the coordinator's own.
 		Programs []part.Program
 		Workers  []Worker
 		Shards   int
