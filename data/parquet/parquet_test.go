@@ -10,6 +10,7 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	reader "github.com/parquet-go/parquet-go"
 
 	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/data/datatest"
@@ -108,6 +109,65 @@ func TestFile(t *testing.T) {
 		if want := episode(m, uint64(i), n); !reflect.DeepEqual(got, want) {
 			t.Errorf("episode %d\n%v, want\n%v", i, got, want)
 		}
+	}
+}
+
+// TestForeign reads a data set with another reader.
+func TestForeign(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "set")
+	m, lengths := all(), []int{3, 1, 40}
+	write(t, path, m, lengths...)
+	type line struct {
+		Episode int64     `parquet:"episode"`
+		Step    int32     `parquet:"step"`
+		Final   bool      `parquet:"final"`
+		Picture [6]byte   `parquet:"obs.picture"`
+		State   []float32 `parquet:"obs.state,list"`
+		Exact   []float64 `parquet:"obs.exact,list"`
+		Push    []float32 `parquet:"action.push,list"`
+		Which   []int32   `parquet:"action.which,list"`
+		Reward  float32   `parquet:"reward"`
+		Legal   []bool    `parquet:"legal,list"`
+		Count   int64     `parquet:"count"`
+	}
+	lines, err := reader.ReadFile[line](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range lengths {
+		e := episode(m, uint64(i), n)
+		for step := range n + 1 {
+			want := line{Episode: int64(i), Step: int32(step), Final: step == n}
+			for c, column := range m.Columns() {
+				size := column.Shape.Size()
+				from, to := step*size, (step+1)*size
+				switch column.Name {
+				case "obs.picture":
+					want.Picture = [6]byte(e.Columns[c].([]uint8)[from:to])
+				case "obs.state":
+					want.State = e.Columns[c].([]float32)[from:to]
+				case "obs.exact":
+					want.Exact = e.Columns[c].([]float64)[from:to]
+				case "action.push":
+					want.Push = e.Columns[c].([]float32)[from:to]
+				case "action.which":
+					want.Which = e.Columns[c].([]int32)[from:to]
+				case "reward":
+					want.Reward = e.Columns[c].([]float32)[from]
+				case "legal":
+					want.Legal = e.Columns[c].([]bool)[from:to]
+				case "count":
+					want.Count = e.Columns[c].([]int64)[from]
+				}
+			}
+			if got := lines[0]; !reflect.DeepEqual(got, want) {
+				t.Errorf("episode %d, step %d\n%v, want\n%v", i, step, got, want)
+			}
+			lines = lines[1:]
+		}
+	}
+	if len(lines) > 0 {
+		t.Errorf("%d more rows", len(lines))
 	}
 }
 

@@ -1,7 +1,7 @@
 package parquet
 
 import (
-	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,17 +10,15 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/weft-rl/weft/data"
 )
 
 func init() {
-	data.RegisterFormat(data.Format{Name: "Parquet", Magic: "PAR1", Open: func(path string) (data.Source, error) { return Open(path) }})
+	data.RegisterFormat(data.Format{Name: "Parquet", Magic: magic, Open: func(path string) (data.Source, error) { return Open(path) }})
 }
 
 // File is a data set in a Parquet file that is mapped into memory.
@@ -58,23 +56,22 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// open finds the description and the pages. A file that is cut off or overwritten may make the
-// reader panic.
+// open finds the description and the pages. A file that is cut off or overwritten may make it
+// panic.
 func (f *File) open() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the file is damaged: %v", r)
 		}
 	}()
-	r, err := file.NewParquetReader(bytes.NewReader(f.mapped))
+	m, err := f.footer()
 	if err != nil {
 		return fmt.Errorf("the file is damaged: %w", err)
 	}
-	defer r.Close()
-	if err := f.describe(r.MetaData()); err != nil {
+	if err := f.describe(m); err != nil {
 		return err
 	}
-	final, err := f.column(r, data.Column{Name: "final"}, 1, true)
+	final, err := f.column(m, data.Column{Name: "final"}, 1, true)
 	if err != nil {
 		return err
 	}
@@ -84,22 +81,56 @@ func (f *File) open() (err error) {
 		if !bits {
 			size *= c.Shape.DType.Size()
 		}
-		x, err := f.column(r, c, size, bits)
+		x, err := f.column(m, c, size, bits)
 		if err != nil {
 			return err
 		}
 		f.columns = append(f.columns, x)
 	}
-	return f.findStarts(final, r.NumRows())
+	return f.findStarts(final, m.NumRows)
+}
+
+// footer reads what the file says of itself, at its end.
+func (f *File) footer() (*format.FileMetaData, error) {
+	end := len(f.mapped) - len(magic) - 4
+	if end < len(magic) || string(f.mapped[end+4:]) != magic {
+		return nil, io.ErrUnexpectedEOF
+	}
+	n := int64(binary.LittleEndian.Uint32(f.mapped[end:]))
+	m := new(format.FileMetaData)
+	return m, f.decode(m, int64(end)-n, n)
+}
+
+// decode reads a structure of Parquet's that lies in the file.
+func (f *File) decode(x any, from, n int64) error {
+	if from < 0 || n < 0 || n > int64(len(f.mapped))-from {
+		return io.ErrUnexpectedEOF
+	}
+	text := slices.Clone(f.mapped[from : from+n])
+	return thrift.NewDecoder(bounded{protocol.NewReaderFromBytes(text), len(text)}).Decode(x)
+}
+
+// bounded keeps the decoder from making room for lists that are longer than the input.
+type bounded struct {
+	thrift.BytesReader
+	size int // bytes of the input
+}
+
+func (b bounded) ReadList() (thrift.List, error) {
+	l, err := b.BytesReader.ReadList()
+	if err == nil && int(l.Size) > b.size-b.BytesRead() {
+		err = io.ErrUnexpectedEOF
+	}
+	return l, err
 }
 
 // describe reads the description of the set.
-func (f *File) describe(m *metadata.FileMetaData) error {
-	text := m.KeyValueMetadata().FindValue(key)
-	if text == nil {
+func (f *File) describe(m *format.FileMetaData) error {
+	i := slices.IndexFunc(m.KeyValueMetadata, func(kv format.KeyValue) bool { return kv.Key == key })
+	if i < 0 {
 		return errors.New("it was not written by weft: weft data import makes a data set of it")
 	}
-	if err := json.Unmarshal([]byte(*text), &f.meta); err != nil {
+	if err := json.Unmarshal([]byte(m.KeyValueMetadata[i].Value), &f.meta); err != nil {
 		return fmt.Errorf("its description: %w", err)
 	}
 	return nil
@@ -127,55 +158,50 @@ func (f *File) findStarts(final column, rows int64) error {
 }
 
 // column finds the pages of a column, whose values must lie there as they are.
-func (f *File) column(r *file.Reader, c data.Column, size int, bits bool) (out column, err error) {
+func (f *File) column(m *format.FileMetaData, c data.Column, size int, bits bool) (out column, err error) {
 	out = column{size: size, bits: bits}
-	index := f.find(r.MetaData(), c.Name)
-	if index < 0 {
-		return out, fmt.Errorf("the file has no column %q", c.Name)
-	}
 	from := int64(0)
-	for g := range r.NumRowGroups() {
-		group := r.MetaData().RowGroup(g)
-		if err := f.pages(&out, r, g, index, from, group.NumRows()); err != nil {
-			return out, fmt.Errorf("row group %d, from row %d on: column %q: %w", g, from, c.Name, err)
+	for i, g := range m.RowGroups {
+		chunk := find(g.Columns, c.Name)
+		if chunk == nil {
+			return out, fmt.Errorf("the file has no column %q", c.Name)
 		}
-		from += group.NumRows()
+		if err := f.pages(&out, chunk, from, g.NumRows); err != nil {
+			return out, fmt.Errorf("row group %d, from row %d on: column %q: %w", i, from, c.Name, err)
+		}
+		from += g.NumRows
 	}
 	return out, nil
 }
 
-// find returns the number of the file's column of a name; of a list it is that of its elements.
-func (f *File) find(m *metadata.FileMetaData, name string) int {
-	for i := range m.Schema.NumColumns() {
-		if m.Schema.Column(i).ColumnPath()[0] == name {
-			return i
+// find returns the column of a name; of a list it is that of its elements.
+func find(columns []format.ColumnChunk, name string) *format.ColumnChunk {
+	for i, c := range columns {
+		if path := c.MetaData.PathInSchema; len(path) > 0 && path[0] == name {
+			return &columns[i]
 		}
 	}
-	return -1
+	return nil
 }
 
-// pages adds the pages of a row group.
-func (f *File) pages(out *column, r *file.Reader, group, index int, from, rows int64) error {
-	chunk, err := r.MetaData().RowGroup(group).ColumnChunk(index)
-	if err != nil {
-		return err
-	}
-	plain := func(e parquet.Encoding) bool { return e == parquet.Encodings.Plain || e == parquet.Encodings.RLE } // levels are RLE
-	if chunk.Compression() != compress.Codecs.Uncompressed || chunk.HasDictionaryPage() || slices.ContainsFunc(chunk.Encodings(), func(e parquet.Encoding) bool { return !plain(e) }) {
+// pages adds the pages of a column of a row group.
+func (f *File) pages(out *column, chunk *format.ColumnChunk, from, rows int64) error {
+	plain := func(e format.Encoding) bool { return e == format.Plain || e == format.RLE } // levels are RLE
+	m := &chunk.MetaData
+	if m.Codec != format.Uncompressed || m.DictionaryPageOffset != 0 || slices.ContainsFunc(m.Encoding, func(e format.Encoding) bool { return !plain(e) }) {
 		return errors.New("its values are compressed or encoded, so they cannot be mapped: weft data import makes a data set of the file")
 	}
-	reader, err := r.GetPageIndexReader().RowGroup(group)
-	if err != nil {
-		return err
-	}
-	if reader == nil {
+	if chunk.OffsetIndexLength == 0 {
 		return errors.New("the file has no index of its pages: weft data import makes a data set of it")
 	}
-	pages, err := reader.GetOffsetIndex(index)
-	if err != nil {
-		return err
+	var index format.OffsetIndex
+	if err := f.decode(&index, chunk.OffsetIndexOffset, int64(chunk.OffsetIndexLength)); err != nil {
+		return fmt.Errorf("the index of its pages is damaged: %w", err)
 	}
-	list := pages.GetPageLocations()
+	list := index.PageLocations
+	if len(list) == 0 || list[0].FirstRowIndex != 0 {
+		return errors.New("the index of its pages is damaged: it does not begin with the first row")
+	}
 	for i, p := range list {
 		to := rows
 		if i+1 < len(list) {

@@ -2,15 +2,10 @@ package parquet
 
 import (
 	"bufio"
+	"encoding/binary"
 	"io"
-	"math"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // Column is a column of a plain table: whole numbers, or numbers of which NaN is null.
@@ -21,55 +16,61 @@ type Column struct {
 	Floats []float64 // used if Ints and Texts are nil
 }
 
-// WriteTable writes columns of equal length as a Parquet file, compressed, for programs that read
-// tables. It is no data set.
+// tableGroup is the number of rows of a table's row groups.
+const tableGroup = 1 << 16
+
+// WriteTable writes columns of equal length as a Parquet file, for programs that read tables. It
+// is no data set.
 func WriteTable(to io.Writer, columns []Column) error {
-	fields := make([]arrow.Field, len(columns))
+	fields, rows := make([]field, len(columns)), 0
 	for i, c := range columns {
-		fields[i] = arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Int64}
-		switch {
-		case c.Texts != nil:
-			fields[i] = arrow.Field{Name: c.Name, Type: arrow.BinaryTypes.String}
-		case c.Ints == nil:
-			fields[i] = arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Float64, Nullable: true}
+		fields[i], rows = c.field(), c.len()
+	}
+	buffer := bufio.NewWriter(to)
+	s := newSheet(buffer, fields)
+	for from := 0; from < rows; from += tableGroup {
+		n := min(tableGroup, rows-from)
+		part := make([]cells, len(columns))
+		for i, c := range columns {
+			part[i] = c.cells(from, n)
+		}
+		if err := s.group(n, part); err != nil {
+			return err
 		}
 	}
-	schema := arrow.NewSchema(fields, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
-	for i, c := range columns {
-		c.append(b.Field(i))
-	}
-	batch := b.NewRecordBatch()
-	defer batch.Release()
-	buffer := bufio.NewWriter(to)
-	w, err := pqarrow.NewFileWriter(schema, nopClose{buffer},
-		parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("weft")), pqarrow.DefaultWriterProps())
-	if err != nil {
-		return err
-	}
-	if err := w.Write(batch); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
+	if err := s.close(); err != nil {
 		return err
 	}
 	return buffer.Flush()
 }
 
-// append adds the column's values to what is built.
-func (c Column) append(to array.Builder) {
+// field describes the column.
+func (c Column) field() field {
 	switch {
 	case c.Ints != nil:
-		to.(*array.Int64Builder).AppendValues(c.Ints, nil)
-		return
+		return field{name: c.Name, kind: format.Int64}
 	case c.Texts != nil:
-		to.(*array.StringBuilder).AppendValues(c.Texts, nil)
-		return
+		return field{name: c.Name, kind: format.ByteArray, text: true}
 	}
-	valid := make([]bool, len(c.Floats))
-	for i, x := range c.Floats {
-		valid[i] = !math.IsNaN(x)
+	return field{name: c.Name, kind: format.Double, nullable: true}
+}
+
+// len returns the number of the column's values.
+func (c Column) len() int { return max(len(c.Ints), len(c.Texts), len(c.Floats)) }
+
+// cells returns n of the column's values.
+func (c Column) cells(from, n int) (out cells) {
+	switch {
+	case c.Ints != nil:
+		for _, x := range c.Ints[from : from+n] {
+			out.values = binary.LittleEndian.AppendUint64(out.values, uint64(x))
+		}
+		return out
+	case c.Texts != nil:
+		for _, x := range c.Texts[from : from+n] {
+			out.values = append(binary.LittleEndian.AppendUint32(out.values, uint32(len(x))), x...)
+		}
+		return out
 	}
-	to.(*array.Float64Builder).AppendValues(c.Floats, valid)
+	return floats(c.Floats[from : from+n])
 }

@@ -2,14 +2,18 @@
 //
 // A file has one row for each row of the set, so pandas, polars and DuckDB open it as it is: the
 // columns of the set, and before them "episode", "step" and "final", which is true of the row that
-// holds the final observation of an episode. Blocks of numbers are lists of a fixed size, blocks of
-// bytes are binary values of a fixed size. The description of the set is JSON, under the key
-// "weft.data" of the file's metadata.
+// holds the final observation of an episode. Blocks of numbers are lists, blocks of bytes are binary
+// values of a fixed size. The description of the set is JSON, under the key "weft.data" of the
+// file's metadata.
 //
 // Pages are neither compressed nor encoded, and the file has an index of them. So a row's numbers
 // lie at a known place in the file, which is mapped into memory: a set may be larger than the
 // memory, and opening it reads its index alone. Files of other programs are read by weft data
 // import.
+//
+// Of a Parquet library that leaves the structures at the end of a file, which are parquet-go's.
+// Pages as plain as these need no encoder, and a whole library's encoders, compressors and kernels
+// took a third of the time that the command takes to compile.
 package parquet
 
 import (
@@ -20,13 +24,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/weft-rl/weft/data"
 )
@@ -42,9 +41,8 @@ type Writer struct {
 	path    string
 	file    *os.File
 	buffer  *bufio.Writer
-	out     *pqarrow.FileWriter
+	out     *sheet
 	builder *data.Builder
-	schema  *arrow.Schema
 	columns []data.Column
 
 	most    int // rows of a row group
@@ -78,25 +76,9 @@ func create(path string, m data.Meta) (*Writer, error) {
 	}
 	w := &Writer{path: path, file: file, buffer: bufio.NewWriterSize(file, 1<<20), builder: b, columns: m.Columns()}
 	w.wait = make([][]byte, len(w.columns))
-	w.schema, w.most = schemaOf(w.columns), rowsOf(w.columns)
-	w.out, err = pqarrow.NewFileWriter(w.schema, nopClose{w.buffer}, properties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
-	if err != nil {
-		w.Abort()
-		return nil, err
-	}
+	w.most = rowsOf(w.columns)
+	w.out = newSheet(w.buffer, fieldsOf(w.columns))
 	return w, nil
-}
-
-// nopClose keeps the Parquet writer from closing what it writes to.
-type nopClose struct{ *bufio.Writer }
-
-// properties has values lie in the file as they lie in memory.
-func properties() *parquet.WriterProperties {
-	return parquet.NewWriterProperties(
-		parquet.WithDictionaryDefault(false), parquet.WithEncoding(parquet.Encodings.Plain), parquet.WithCompression(compress.Codecs.Uncompressed),
-		parquet.WithDataPageVersion(parquet.DataPageV1), parquet.WithDataPageSize(1<<30), parquet.WithMaxRowGroupLength(groupMost),
-		parquet.WithStats(false), parquet.WithPageIndexEnabled(true), parquet.WithCreatedBy("weft"),
-	)
 }
 
 // rowsOf returns how many rows a row group has.
@@ -108,33 +90,30 @@ func rowsOf(columns []data.Column) int {
 	return max(1, min(groupMost, groupSize/max(1, n)))
 }
 
-// schemaOf returns the columns of the file.
-func schemaOf(columns []data.Column) *arrow.Schema {
-	fields := []arrow.Field{
-		{Name: "episode", Type: arrow.PrimitiveTypes.Int64}, {Name: "step", Type: arrow.PrimitiveTypes.Int32}, {Name: "final", Type: arrow.FixedWidthTypes.Boolean},
-	}
+// fieldsOf returns the columns of the file.
+func fieldsOf(columns []data.Column) []field {
+	fields := []field{{name: "episode", kind: format.Int64}, {name: "step", kind: format.Int32}, {name: "final", kind: format.Boolean}}
 	for _, c := range columns {
-		fields = append(fields, arrow.Field{Name: c.Name, Type: typeOf(c)})
+		fields = append(fields, fieldOf(c))
 	}
-	return arrow.NewSchema(fields, nil)
+	return fields
 }
 
-// simple are the types of single numbers.
-var simple = map[dtypes.DType]arrow.DataType{
-	dtypes.Float32: arrow.PrimitiveTypes.Float32, dtypes.Float64: arrow.PrimitiveTypes.Float64,
-	dtypes.Int32: arrow.PrimitiveTypes.Int32, dtypes.Int64: arrow.PrimitiveTypes.Int64, dtypes.Bool: arrow.FixedWidthTypes.Boolean,
+// kinds holds the types of numbers.
+var kinds = map[dtypes.DType]format.Type{
+	dtypes.Float32: format.Float, dtypes.Float64: format.Double, dtypes.Int32: format.Int32, dtypes.Int64: format.Int64, dtypes.Bool: format.Boolean,
 }
 
-// typeOf returns the type of a column in the file.
-func typeOf(c data.Column) arrow.DataType {
+// fieldOf describes a column in the file.
+func fieldOf(c data.Column) field {
 	n := c.Shape.Size()
 	switch {
 	case c.Shape.DType == dtypes.Uint8:
-		return &arrow.FixedSizeBinaryType{ByteWidth: n}
+		return field{name: c.Name, kind: format.FixedLenByteArray, width: n}
 	case c.Shape.Rank() == 0:
-		return simple[c.Shape.DType]
+		return field{name: c.Name, kind: kinds[c.Shape.DType]}
 	}
-	return arrow.FixedSizeListOfNonNullable(int32(n), simple[c.Shape.DType])
+	return field{name: c.Name, kind: kinds[c.Shape.DType], list: n}
 }
 
 // Add writes an episode. An error names the episode and its row; nothing of it is written then.
@@ -167,50 +146,30 @@ func (w *Writer) flush() error {
 	if w.rows == 0 {
 		return nil
 	}
-	columns := []arrow.Array{
-		numbers(arrow.PrimitiveTypes.Int64, w.rows, dtypes.UnsafeByteSliceFromAny(w.episode)),
-		numbers(arrow.PrimitiveTypes.Int32, w.rows, dtypes.UnsafeByteSliceFromAny(w.step)), bools(w.final),
-	}
+	columns := []cells{{values: dtypes.UnsafeByteSliceFromAny(w.episode)}, {values: dtypes.UnsafeByteSliceFromAny(w.step)}, {values: pack(w.final)}}
 	for i, c := range w.columns {
-		columns = append(columns, arrayOf(c, w.rows, w.wait[i]))
+		values := w.wait[i]
+		if c.Shape.DType == dtypes.Bool {
+			values = pack(values)
+		}
+		columns = append(columns, cells{values: values})
 		w.wait[i] = w.wait[i][:0]
 	}
-	err := w.out.Write(array.NewRecordBatch(w.schema, columns, int64(w.rows)))
+	err := w.out.group(w.rows, columns)
 	w.episode, w.step, w.final, w.rows = w.episode[:0], w.step[:0], w.final[:0], 0
 	return err
 }
 
-// arrayOf returns rows of a column.
-func arrayOf(c data.Column, rows int, raw []byte) arrow.Array {
-	if c.Shape.DType == dtypes.Bool {
-		flat := make([]bool, len(raw))
-		for i, b := range raw {
-			flat[i] = b != 0
+// pack returns bytes of 0 or 1 as bits, the lowest first.
+func pack[T ~byte | ~bool](x []T) []byte {
+	bits := make([]byte, (len(x)+7)/8)
+	var zero T
+	for i, b := range x {
+		if b != zero {
+			bits[i/8] |= 1 << (i % 8)
 		}
-		return listed(c, rows, bools(flat))
 	}
-	if c.Shape.DType == dtypes.Uint8 {
-		return numbers(typeOf(c), rows, raw)
-	}
-	return listed(c, rows, numbers(simple[c.Shape.DType], rows*c.Shape.Size(), raw))
-}
-
-// listed returns blocks of numbers as lists.
-func listed(c data.Column, rows int, x arrow.Array) arrow.Array {
-	if c.Shape.Rank() == 0 {
-		return x
-	}
-	return array.MakeFromData(array.NewData(typeOf(c), rows, []*memory.Buffer{nil}, []arrow.ArrayData{x.Data()}, 0, 0))
-}
-
-func numbers(t arrow.DataType, n int, raw []byte) arrow.Array {
-	return array.MakeFromData(array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(raw)}, nil, 0, 0))
-}
-
-func bools(x []bool) arrow.Array {
-	b := array.NewBooleanBuilder(memory.DefaultAllocator)
-	b.AppendValues(x, nil)
-	return b.NewArray()
+	return bits
 }
 
 // Commit writes what is left, and gives the file its name. A file that had the name is replaced.
@@ -232,9 +191,9 @@ func (w *Writer) commit() (data.Meta, error) {
 	if err != nil {
 		return m, err
 	}
-	err = errors.Join(w.flush(), w.out.AppendKeyValueMetadata(key, string(text)))
+	err = w.flush()
 	if err == nil {
-		err = w.out.Close()
+		err = w.out.close(format.KeyValue{Key: key, Value: string(text)})
 	}
 	if err == nil {
 		err = errors.Join(w.buffer.Flush(), w.file.Chmod(0o644), w.file.Sync())
