@@ -14,18 +14,7 @@ import (
 // shards, masks and padded sequences are exact. An absent weight counts as 1 everywhere.
 //
 //weft:component loss
-type Loss[I, A any] struct {
-	name   string
-	number int // number in its scope
-	scope  *Scope
-	build  func(*Ctx, I) (loss, weight Tensor, aux A)
-	wrt    []*Params
-	cache  programs[A]
-
-	padded programs[A]
-	checks rowChecks
-	noPad  bool // what else it returns is not by row, so that rows cannot be told apart
-}
+type Loss[I, A any] struct{ fn lossFunction }
 
 // NewLoss declares a loss of the parameters wrt. What f reads of other
 // parameters is held fixed.
@@ -38,7 +27,34 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 		failf("loss %q: no parameters are given: name those to train", name)
 	}
 	s.own(wrt)
-	return &Loss[I, A]{name: name, number: s.declare(), scope: s, build: f, wrt: wrt}
+	return &Loss[I, A]{lossFunction{name: name, number: s.declare(), scope: s, author: f, wrt: wrt,
+		build: func(c *Ctx, in packed) (loss, weight Tensor, aux packed) {
+			loss, weight, more := f(c, unpack[I](in))
+			return loss, weight, pack(more)
+		}}}
+}
+
+// Grad differentiates the loss on a batch. aux holds the loss function's further results.
+//
+//weft:op gradient graph
+func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
+	g, more := l.fn.Grad(k, pack(in))
+	return g, unpack[A](more)
+}
+
+// lossFunction is a Loss without the types of its arguments and results: see function.
+type lossFunction struct {
+	name   string
+	number int // number in its scope
+	scope  *Scope
+	author any // function as its author wrote it
+	build  func(*Ctx, packed) (loss, weight Tensor, aux packed)
+	wrt    []*Params
+	cache  programs
+
+	padded programs
+	checks rowChecks
+	noPad  bool // what else it returns is not by row, so that rows cannot be told apart
 }
 
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
@@ -66,27 +82,24 @@ func (g Grads) leaves() []Leaf {
 	return out
 }
 
-// Grad differentiates the loss on a batch. aux holds the loss function's further results.
-//
-//weft:op gradient graph
-func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
-	leaves := Leaves(in)
-	if c := l.scope.under(leaves); c != nil && c.lower != nil && !c.lower.inCall {
-		return l.lowered(c, k, Rebuild(in, c.lift(leaves)))
+// Grad is Loss's.
+func (l *lossFunction) Grad(k Key, in packed) (g Grads, aux packed) {
+	if c := l.scope.under(in.leaves); c != nil && c.lower != nil && !c.lower.inCall {
+		return l.lowered(c, k, in.with(c.lift(in.leaves)))
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
-	alongside("loss", l.name, leaves)
-	o, k := l.scope.Observed(), k.of(leaves)
-	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
-		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
+	alongside("loss", l.name, in.leaves)
+	o, k := l.scope.Observed(), k.of(in.leaves)
+	if own := l.scope.sharded(); own != nil && leadOf(in.leaves) != own.Len() {
+		g, aux = l.gradPadded(k, in, leadOf(in.leaves))
 	} else {
-		g, aux = l.grad(k, in, leaves)
+		g, aux = l.grad(k, in)
 	}
 	if o != nil { // before several learners' are added up
 		op := Operation{Kind: "rl.Loss.Grad", Name: l.name, Number: l.number}
-		if op.Size = sizeOf(in); o.Values() {
-			op.In, op.Out = NamedLeaves("", in), append(g.leaves(), NamedLeaves("", aux)...)
+		if op.Size = in.size(); o.Values() {
+			op.In, op.Out = in.named(), append(g.leaves(), aux.named()...)
 		}
 		o.End(op)
 	}
@@ -96,24 +109,24 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	return g, aux
 }
 
-func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
-	e := l.cache.find(leaves, func() (*program, A) {
-		only := l.split(in, leaves)
-		var like A
-		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
-			out, like = l.trace(c, Rebuild(in, nodes), nil)
+func (l *lossFunction) grad(k Key, in packed) (g Grads, aux packed) {
+	e := l.cache.find(in.leaves, func() (*program, packed) {
+		only := l.split(in)
+		var like packed
+		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, in.leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
+			out, like = l.trace(c, in.with(nodes), nil)
 			return out
 		})
 		p.only = only
 		return p, like
 	})
-	l.placed(k, e, leadOf(leaves))
-	return l.result(e, e.run(k, leaves))
+	l.placed(k, e, leadOf(in.leaves))
+	return l.result(e, e.run(k, in.leaves))
 }
 
 // placed fails if the loss draws for rows of which a replica does not know the places in the whole
 // batch: other numbers would be drawn than one learner draws.
-func (l *Loss[I, A]) placed(k Key, e *compiled[A], rows int) {
+func (l *lossFunction) placed(k Key, e *compiled, rows int) {
 	if !k.places(rows) && slices.ContainsFunc(e.draws, func(d draw) bool { return !d.shared }) {
 		failf("loss %q draws random numbers for rows of a minibatch that several learners share out, which may be any of its rows: "+
 			"draw them before in a function of the whole batch, or use a policy with one learner", l.name)
@@ -121,20 +134,20 @@ func (l *Loss[I, A]) placed(k Key, e *compiled[A], rows int) {
 }
 
 // result makes gradients of a program's outputs.
-func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
+func (l *lossFunction) result(e *compiled, out []Tensor) (g Grads, aux packed) {
 	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
 	g = Grads{of: l.wrt, sums: sums, weight: weight, spent: new(bool)}
 	l.guard(rows, weight, sums)
-	return g, Rebuild(e.like, out[2+len(sums):])
+	return g, e.like.with(out[2+len(sums):])
 }
 
 // lowered does what Grad does inside a device program.
-func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
+func (l *lossFunction) lowered(c *Ctx, k Key, in packed) (g Grads, aux packed) {
 	if l.scope.sharded() != nil {
 		failf("loss %q is of a part of the rows: their number may be another in every batch", l.name)
 	}
 	var out []Tensor
-	l.apart(func() { c.lower.call(k, rowsOf(Leaves(in)), func() { out, aux = l.trace(c, in, nil) }) })
+	l.apart(func() { c.lower.call(k, rowsOf(in.leaves), func() { out, aux = l.trace(c, in, nil) }) })
 	sums := out[2 : 2+l.tensors()]
 	loss := out[0]
 	if c.dev.kernels { // rows that are computed inside of a kernel come out as sums
@@ -147,7 +160,7 @@ func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
 // apart gives the parameters nodes of their own while a loss is built. What the
 // loop computed from them before, the loss's input for one, does not depend on
 // these, so that it is held fixed as it is outside of a device program.
-func (l *Loss[I, A]) apart(build func()) {
+func (l *lossFunction) apart(build func()) {
 	for _, p := range l.wrt {
 		old := p.Tensors()
 		own := make([]Tensor, len(old))
@@ -162,7 +175,7 @@ func (l *Loss[I, A]) apart(build func()) {
 
 // trace builds the outputs: loss by row, weight, gradients, aux. mask is 0 for
 // rows that are not to count, and may be nil.
-func (l *Loss[I, A]) trace(c *Ctx, in I, mask *graph.Node) ([]Tensor, A) {
+func (l *lossFunction) trace(c *Ctx, in packed, mask *graph.Node) ([]Tensor, packed) {
 	loss, weight, aux := l.build(c, in)
 	x := loss.Node()
 	w := graph.OnesLike(x)
@@ -188,10 +201,10 @@ func (l *Loss[I, A]) trace(c *Ctx, in I, mask *graph.Node) ([]Tensor, A) {
 	for _, d := range graph.Gradient(graph.ReduceAllSum(graph.Mul(x, w)), wrt...) {
 		out = append(out, Wrap(d))
 	}
-	return append(out, Leaves(aux)...), aux
+	return append(out, aux.leaves...), aux
 }
 
-func (l *Loss[I, A]) tensors() int {
+func (l *lossFunction) tensors() int {
 	n := 0
 	for _, p := range l.wrt {
 		n += len(p.vars)
@@ -201,7 +214,7 @@ func (l *Loss[I, A]) tensors() int {
 
 // guard stops the run when a loss or a gradient is not a number, before an
 // optimiser can spread it.
-func (l *Loss[I, A]) guard(loss, weight Tensor, sums []Tensor) {
+func (l *lossFunction) guard(loss, weight Tensor, sums []Tensor) {
 	if i, x, bad := notFinite(loss); bad {
 		row := i / (loss.Shape().Size() / loss.Rows())
 		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, row)

@@ -42,9 +42,11 @@ type Leaf struct {
 
 // NamedLeaves returns the tensors of v, named after its fields with prefix in front.
 // Absent tensors are left out.
-func NamedLeaves[T any](prefix string, v T) (out []Leaf) {
-	names := LeafNames(v)
-	for i, t := range Leaves(v) {
+func NamedLeaves[T any](prefix string, v T) []Leaf { return present(prefix, LeafNames(v), Leaves(v)) }
+
+// present gives tensors their names, and leaves out those that are absent.
+func present(prefix string, names []string, leaves []Tensor) (out []Leaf) {
+	for i, t := range leaves {
 		if !t.Ok() {
 			continue
 		}
@@ -99,14 +101,4 @@ func (o *Observation) End(op Operation) {
 		op.In, op.Out = nil, nil
 		s.timer.End(op)
 	}
-}
-
-// sizeOf returns the elements of all tensors of a value.
-func sizeOf[T any](v T) (n int) {
-	for _, t := range Leaves(v) {
-		if t.Ok() {
-			n += t.Shape().Size()
-		}
-	}
-	return n
 }

@@ -43,36 +43,36 @@ func rowsOf(leaves []Tensor) int {
 
 // gradPadded does what Grad does for a replica's part of a batch. No rows at all are sums and
 // a weight of zero.
-func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads, aux A) {
+func (l *lossFunction) gradPadded(k Key, in packed, rows int) (g Grads, aux packed) {
 	full := quantum(rows)
 	if rows > 0 && l.noPad {
-		return l.grad(k, in, leaves)
+		return l.grad(k, in)
 	}
-	filled := make([]Tensor, len(leaves), len(leaves)+1)
-	for i, t := range leaves {
+	filled := make([]Tensor, len(in.leaves), len(in.leaves)+1)
+	for i, t := range in.leaves {
 		filled[i] = pad(t, rows, full)
 	}
-	filled = append(filled, maskOf(device(leaves), rows, full))
+	filled = append(filled, maskOf(device(in.leaves), rows, full))
 	e := l.compilePadded(in, filled)
 	if rows == 0 {
 		return l.nothing(e, full)
 	}
 	if !byRow(e.like, full) {
 		l.noPad = true
-		return l.grad(k, in, leaves)
+		return l.grad(k, in)
 	}
 	l.placed(k, e, rows)
 	g, aux = l.result(e, e.run(k.filled(rows, full), filled))
-	return g, Map(aux, func(t Tensor) Tensor { return part(t, 0, rows) })
+	return g, aux.each(func(t Tensor) Tensor { return part(t, 0, rows) })
 }
 
-func (l *Loss[I, A]) compilePadded(in I, filled []Tensor) *compiled[A] {
-	return l.padded.find(filled, func() (*program, A) {
-		only := l.split(in, filled[:len(filled)-1])
-		var like A
+func (l *lossFunction) compilePadded(in packed, filled []Tensor) *compiled {
+	return l.padded.find(filled, func() (*program, packed) {
+		only := l.split(in.with(filled[:len(filled)-1]))
+		var like packed
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, filled, func(c *Ctx, nodes []Tensor) (out []Tensor) {
 			last := len(nodes) - 1
-			out, like = l.trace(c, Rebuild(in, nodes[:last]), nodes[last].Node())
+			out, like = l.trace(c, in.with(nodes[:last]), nodes[last].Node())
 			return out
 		})
 		p.only = only
@@ -81,8 +81,8 @@ func (l *Loss[I, A]) compilePadded(in I, filled []Tensor) *compiled[A] {
 }
 
 // byRow reports whether everything that a loss returns beside itself has rows.
-func byRow[A any](like A, rows int) bool {
-	return !slices.ContainsFunc(Leaves(like), func(t Tensor) bool {
+func byRow(like packed, rows int) bool {
+	return !slices.ContainsFunc(like.leaves, func(t Tensor) bool {
 		return t.Ok() && (t.Shape().Rank() == 0 || t.Rows() != rows)
 	})
 }
@@ -126,14 +126,14 @@ func noRows(leaves []Tensor) bool {
 
 // none returns what a function makes of no rows. It is compiled for some, to know what
 // that would be, because arithmetic on shapes need not bear a 0.
-func (f *Func[I, O]) none(in I, leaves []Tensor) O {
+func (f *function) none(in packed) packed {
 	full := quantum(0)
-	filled := make([]Tensor, len(leaves))
-	for i, t := range leaves {
+	filled := make([]Tensor, len(in.leaves))
+	for i, t := range in.leaves {
 		filled[i] = pad(t, 0, full)
 	}
-	e := f.compiled(in, filled)
-	return Rebuild(e.like, e.emptied(f.scope.dev, 0, full))
+	e := f.compiled(in.with(filled))
+	return e.like.with(e.emptied(f.scope.dev, 0, full))
 }
 
 // emptied returns a program's outputs, all zero, from one on without the rows that it
@@ -155,10 +155,10 @@ func (p *program) emptied(d *Device, from, full int) []Tensor {
 
 // nothing returns the gradient of no rows: zeros, in memory of their own because an
 // optimiser takes it over, and what else the loss returns without any rows.
-func (l *Loss[I, A]) nothing(e *compiled[A], full int) (g Grads, aux A) {
+func (l *lossFunction) nothing(e *compiled, full int) (g Grads, aux packed) {
 	out := e.emptied(l.scope.dev, 2+l.tensors(), full)
 	sums := out[2 : 2+l.tensors()]
-	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, Rebuild(e.like, out[2+len(sums):])
+	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, e.like.with(out[2+len(sums):])
 }
 
 // outputs returns the shapes of a program's outputs, invalid ones for those that are

@@ -33,7 +33,7 @@ const sampleRows = 13
 // cannot show it: where rows are gathered by numbers that are computed. Whoever says
 // so answers for it with a test that splits a batch. Apart returns f.
 func (f *Func[I, O]) Apart() *Func[I, O] {
-	f.checks.vouched = true
+	f.fn.checks.vouched = true
 	return f
 }
 
@@ -189,47 +189,47 @@ func (p *program) rowResults(rows int) []int {
 	return out
 }
 
-// rowwise returns how f's results depend on rows when it is called on leaves.
-func (f *Func[I, O]) rowwise(in I, leaves []Tensor) (only []bool, err error) {
-	return f.checks.find(leaves, func() ([]bool, error) {
+// rowwise returns how f's results depend on rows when it is called on in.
+func (f *function) rowwise(in packed) (only []bool, err error) {
+	return f.checks.find(in.leaves, func() ([]bool, error) {
 		return rowTrace{f.scope, f.name, func(c *Ctx, nodes []Tensor) []Tensor {
-			return Leaves(f.build(c, Rebuild(in, nodes)))
-		}}.check(leaves)
+			return f.build(c, in.with(nodes)).leaves
+		}}.check(in.leaves)
 	})
 }
 
 // split stops the run if f is called with a replica's part of a batch and needs all of
 // it. It returns which results are of that part alone, and may be logged and nothing
 // else.
-func (f *Func[I, O]) split(in I, leaves []Tensor) []bool {
+func (f *function) split(in packed) []bool {
 	own := f.scope.sharded()
-	if f.checks.vouched || own == nil || rowsOf(leaves) == own.Of { // it has all rows
+	if f.checks.vouched || own == nil || rowsOf(in.leaves) == own.Of { // it has all rows
 		return nil
 	}
-	only, err := f.rowwise(in, leaves)
+	only, err := f.rowwise(in)
 	if err != nil {
 		failf("graph function %q (%s) looks across rows: %w. What it returns would depend on how the batch is split: "+
 			"leave the statistic to the loop (rl.Standardise looks at all rows) or choose a policy that does not split this call",
-			f.name, declared(f.build), err)
+			f.name, declared(f.author), err)
 	}
 	return only
 }
 
 // split returns the row trace of a loss that is differentiated on a replica's part of a batch.
-func (l *Loss[I, A]) split(in I, leaves []Tensor) []bool {
+func (l *lossFunction) split(in packed) []bool {
 	if l.scope.sharded() == nil {
 		return nil
 	}
-	only, err := l.checks.find(leaves, func() ([]bool, error) {
+	only, err := l.checks.find(in.leaves, func() ([]bool, error) {
 		return rowTrace{l.scope, l.name, func(c *Ctx, nodes []Tensor) []Tensor {
-			loss, weight, aux := l.build(c, Rebuild(in, nodes))
-			return append([]Tensor{loss, weight}, Leaves(aux)...)
-		}}.check(leaves)
+			loss, weight, aux := l.build(c, in.with(nodes))
+			return append([]Tensor{loss, weight}, aux.leaves...)
+		}}.check(in.leaves)
 	})
 	if err != nil {
 		failf("loss %q (%s) looks across rows: %w. Gradients of several learners would not add up to that of the whole batch: "+
 			"compute the statistic in the loop and hand it to the loss (rl.Standardise looks at all rows), or choose a policy with one learner",
-			l.name, declared(l.build), err)
+			l.name, declared(l.author), err)
 	}
 	if only == nil {
 		return nil

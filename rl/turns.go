@@ -168,20 +168,21 @@ func partLike(in []Tensor, bounds []int) []Tensor {
 // inTurns returns what a function makes of a batch that comes in parts, in the same
 // parts; ok is false where the batch is whole, or the function's results are not one
 // for each row and of that row alone. call is the function on one part.
-func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key, in I, also []Tensor) O) (out O, ok bool) {
-	if !slices.ContainsFunc(leaves, pending) && !slices.ContainsFunc(also, pending) {
+func (f *function) inTurns(k Key, in packed, also []Tensor, call func(k Key, in packed, also []Tensor) packed) (out packed, ok bool) {
+	if !slices.ContainsFunc(in.leaves, pending) && !slices.ContainsFunc(also, pending) {
 		return out, false // on the way of every call
 	}
-	all := slices.Concat(leaves, also)
+	all := slices.Concat(in.leaves, also)
 	bounds := boundsOf(all)
 	if bounds == nil || k.own == nil && k.row != 0 {
 		return out, false
 	}
 	n := bounds[len(bounds)-1]
-	if _, err := f.rowwise(in, partLike(leaves, bounds)); err != nil {
+	first := in.with(partLike(in.leaves, bounds))
+	if _, err := f.rowwise(first); err != nil {
 		return out, false // it looks at all rows
 	}
-	e := f.compiled(in, partLike(leaves, bounds))
+	e := f.compiled(first)
 	like := make([]Tensor, len(e.out))
 	shapes := e.exe.Outputs()
 	for i, present := range e.out {
@@ -196,10 +197,11 @@ func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key
 	}
 	made := inPartsOf(like, bounds, func(i int) []Tensor {
 		part := partOf(all, bounds, i)
-		return Leaves(call(k.rows(Span{bounds[i], bounds[i+1], n}), Rebuild(in, part[:len(leaves)]), part[len(leaves):]))
+		rest := len(in.leaves)
+		return call(k.rows(Span{bounds[i], bounds[i+1], n}), in.with(part[:rest]), part[rest:]).leaves
 	})
 	f.scope.owe(made)
-	return Rebuild(e.like, made), true
+	return e.like.with(made), true
 }
 
 // rows returns the key for the rows of a part of a batch.
