@@ -223,7 +223,7 @@ func (s subject) train(t *testing.T, d plan.Deployment, steps int64, out string)
 	return o
 }
 
-// known is what a subject's cells are compared with.
+// known holds the results that a subject's cells are compared with.
 type known struct {
 	plain      outcome
 	arrays     map[string][]byte

@@ -130,7 +130,7 @@ func (c *command) items(args []string) (all []item, err error) {
 	return all, err
 }
 
-// kinds are what can be listed.
+// kinds lists the arguments of weft list.
 var kinds = []string{"algorithms", "envs", "policies", "wrappers"}
 
 func encode(w io.Writer, items []item) error {

@@ -24,7 +24,7 @@ type meter struct {
 	from, last reading // when measuring began, and now
 }
 
-// reading is what had crossed at a point of a run.
+// reading counts the bytes that had crossed at a point of a run.
 type reading struct {
 	iter            int64
 	calls           int64   // calls of graphs

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// doneFields are what the last event of a run has, in this order.
+// doneFields lists the fields of a run's last event, in their order.
 var doneFields = []string{
 	"event", "algorithm", "env", "policy", "workers", "seed", "steps", "seconds", "steps_per_second",
 	"episodes", "return_mean", "weights_sha256", "state_sha256", "out",

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/tracing"
 )
 
-// machine is what a worker process carries out parts of runs with.
+// machine carries out parts of runs in a worker process.
 type machine struct {
 	part.Runner
 	Data  string // address of its data plane
@@ -20,7 +20,7 @@ type machine struct {
 	Close func() error
 }
 
-// machineOptions are what a machine is made of.
+// machineOptions configures a machine.
 type machineOptions struct {
 	Set    *request.Set
 	Listen string // address for the data plane

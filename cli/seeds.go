@@ -196,7 +196,7 @@ func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWat
 	return w
 }
 
-// seedView is what one of the seeds tells.
+// seedView shows the events of one seed.
 type seedView struct {
 	w *seedWatcher
 	i int

@@ -22,7 +22,7 @@ type Copied interface {
 	Adopt([]rl.Tensor) error
 }
 
-// copyState is what an end of a copy's edge remembers.
+// copyState is the memory of one end of a copy's edge.
 type copyState struct {
 	known    bool       // something was published
 	seen     int64      // version of a Copied that the others have

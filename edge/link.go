@@ -35,7 +35,7 @@ type Message struct {
 
 	Value any
 
-	// Versions are those of the copies that the value was made with, by edge; only
+	// Versions holds those of the copies that the value was made with, by edge; only
 	// asynchronous runs need them, and the rest of the fields.
 	Versions []int64
 	Iter     int64 // iteration of the sender

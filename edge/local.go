@@ -17,7 +17,7 @@ type Local struct {
 	waits  waits
 }
 
-// box is what waits for one replica. Every sender holds a place in it before it
+// box holds the messages that wait for one replica. A sender has a place in it before it
 // puts anything in, so that putting never waits.
 type box struct {
 	in     chan item

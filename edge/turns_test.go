@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// rows is what a replica sends where nothing is without rows.
+// rows is a message in which every tensor has rows.
 type rows struct{ X, Flag rl.Tensor }
 
 // Where replicas take turns, the first part has its actions before the second has

@@ -117,7 +117,7 @@ type X struct {
 	stats      []Stat
 }
 
-// end is what a replica knows of one edge.
+// end is a replica's side of one edge.
 type end struct {
 	from, to int         // groups
 	waiting  [][]Message // messages that came early, by sender

@@ -25,7 +25,7 @@ type Buffer struct {
 
 var _ compute.Buffer = (*Buffer)(nil)
 
-// alignment is what the widest vector loads like best; a cache line.
+// alignment of buffers in bytes: a cache line, which the widest vector loads are fastest from.
 const alignment = 64
 
 // aligned returns n bytes that start on a cache line, and the allocation they lie in.

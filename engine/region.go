@@ -71,7 +71,7 @@ const blockElements = 1024
 // parallelCost is the least work, in rough nanoseconds, worth handing to another goroutine.
 const parallelCost = 6000
 
-// flopsPerNano is what one core does in products, roughly.
+// flopsPerNano is the rate of one core in matrix products, roughly.
 const flopsPerNano = 80
 
 // regionBuilder assembles a region.

@@ -18,7 +18,7 @@ type resultPlan struct {
 
 const maxSmallBytes = 512
 
-// stock is what is left of the allocations that small results are cut from.
+// stock holds the rest of the allocations that small results are cut from.
 type stock struct {
 	bytes   []byte
 	buffers []Buffer

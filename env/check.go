@@ -19,7 +19,7 @@ type kindGuard struct {
 	last  rl.Obs
 }
 
-// leafCheck is what a leaf of a tree must be.
+// leafCheck holds the conditions on a leaf of a tree.
 type leafCheck struct {
 	name   string
 	space  rl.Space // nil: no bounds

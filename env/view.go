@@ -111,7 +111,7 @@ func (h *hostBatch) Film(i int, take func(image.Image)) (rate float64, err error
 	return h.film.begin(h.envs[i], i, take)
 }
 
-// film is who wants to see pictures of which environment.
+// film asks for pictures of one environment.
 type film struct {
 	drawer Drawer
 	env    int

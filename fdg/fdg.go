@@ -46,7 +46,7 @@ type Pos struct {
 
 func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Kind is what a node does.
+// Kind is a kind of node.
 type Kind string
 
 // The kinds. Those up to Prioritise are operations on components.
@@ -89,7 +89,7 @@ var control = map[Kind]bool{Next: true, Loop: true, Branch: true, Break: true, C
 // than of the work.
 func (k Kind) Control() bool { return control[k] }
 
-// Axis is what a batch may be split along.
+// Axis names an axis that a batch may be split along.
 type Axis string
 
 // The axes. None is of scalars and of what is whole wherever it is.
@@ -155,7 +155,7 @@ type Freq struct {
 	Maybe bool  `json:"maybe,omitempty"`
 }
 
-// Dependence is what kind of thing an edge carries.
+// Dependence is a kind of dependence.
 type Dependence string
 
 // The dependences.
@@ -182,7 +182,7 @@ type Edge struct {
 	Freq    Freq   `json:"freq"` // how often it has to travel if the two are apart
 }
 
-// Sharing is what may become of a resource that several fragments use.
+// Sharing says how fragments may share a resource.
 type Sharing string
 
 // The ways. Readers elsewhere get versioned copies of what is copyable; on what
@@ -234,7 +234,7 @@ const (
 	AllReduce Operator = "all-reduce"
 )
 
-// Port is what crosses between two fragments in one form: edges that share what
+// Port is a value that crosses between two fragments in one form: edges that share what
 // they carry.
 type Port struct {
 	Peer      string     `json:"peer"`

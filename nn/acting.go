@@ -6,7 +6,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// ActIn is what a policy that may have memory acts on.
+// ActIn is the input of a policy that may have memory.
 //
 //weft:batch
 type ActIn struct {
@@ -14,7 +14,7 @@ type ActIn struct {
 	Memory rl.Tensor // absent without recurrence
 }
 
-// ActOut is what such a policy decides. Raw is the sample, Action the same within the bounds of the
+// ActOut is the decision of such a policy. Raw is the sample, Action the same within the bounds of the
 // action space.
 //
 //weft:batch

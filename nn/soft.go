@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Temperature is what a nat of a policy's entropy is worth to it: a number that is learnt in its
+// Temperature is the worth of a nat of a policy's entropy: a number that is learnt in its
 // logarithm, so that the entropy stays near a target.
 type Temperature struct {
 	Start  float64

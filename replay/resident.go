@@ -10,9 +10,9 @@ import (
 
 // A table inside a device program is the same arrays as tensors, and the same
 // arithmetic on them as graph code, bit for bit. Where its program has run, the
-// tensors are what counts, until the host wants to see or change them.
+// tensors hold the rows, until the host wants to see or change them.
 
-// stored is what a table holds, on a device.
+// stored holds a table's rows, on a device.
 type stored struct {
 	Rings []rl.Tensor // [capacity, ...], absent where the tensor is
 	Done  rl.Tensor

@@ -15,7 +15,7 @@ type Sample[E any] struct {
 	// update of a row that was overwritten can be told from one of its successor.
 	Index rl.Tensor
 	Prob  rl.Tensor // probability of being drawn, float32
-	// Discount is what a value at the end of a row is worth at its beginning: the
+	// Discount is the worth, at the beginning of a row, of a value at its end: the
 	// table's discount to the power of the row's steps. Sequences have none.
 	Discount rl.Tensor
 	// Valid is, of sequences, [rows, time] bool: false beyond the end of the

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// fit is what the loss of these tests takes: rows of a regression.
+// fit is the input of the loss of these tests: rows of a regression.
 type fit struct{ X, Y, W rl.Tensor }
 
 // regression returns the squared error of a small nonlinear model, by row.

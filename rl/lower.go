@@ -346,7 +346,7 @@ func (l *Lowering) Stepped(m Moved) {
 	l.moves.Put(put)
 }
 
-// logBook is what an iteration logged: sums and counts by name.
+// logBook holds the logs of an iteration: sums and counts by name.
 type logBook struct {
 	names  []string
 	values []logSum

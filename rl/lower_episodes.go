@@ -21,7 +21,7 @@ type underway struct {
 	Kinds          []Tensor // the parts of kinds of agents, where there are several
 }
 
-// tally is what episodes that ended in an iteration come to: float64 scalars.
+// tally adds up the episodes that ended in an iteration: float64 scalars.
 type tally struct {
 	Count, Return, Length Tensor
 	Kinds                 []Tensor
@@ -123,7 +123,7 @@ func (l *Lowering) clear(kinds int) {
 	}
 }
 
-// ending is what an iteration's sums say.
+// ending holds the sums of an iteration, as episodes are reported.
 type ending struct {
 	count       int64
 	ret, length float64

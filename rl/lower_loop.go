@@ -152,7 +152,7 @@ func (l *Lowering) reset(m mark) {
 	l.hosts, l.checks, l.steps, l.times = l.hosts[:m.hosts], l.checks[:m.checks], m.steps, m.times
 }
 
-// rehearsal is what building a body once, in vain, shows of it.
+// rehearsal holds what building a body once, in vain, shows of it.
 type rehearsal struct {
 	entry   []Tensor // nodes; what was absent before and is there after starts as zero
 	changed []int    // positions of what changes
@@ -207,7 +207,7 @@ func (s *rehearsal) compare(g *graph.Graph, entry, exit []Tensor) {
 	}
 }
 
-// picture is what a carrier holds at a point: its tensors, and how to give it the
+// picture is the content of a carrier at a point: its tensors, and how to give it the
 // form that it has there.
 type picture struct {
 	leaves []Tensor

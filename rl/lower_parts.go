@@ -20,7 +20,7 @@ import (
 // uncut is the axis of what every device has all of.
 const uncut = -1
 
-// axisName is what the one axis of a mesh of devices is called.
+// axisName names the one axis of a mesh of devices.
 const axisName = "d"
 
 // parting is how the inputs and outputs of a program are shared out among devices.

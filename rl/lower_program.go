@@ -31,7 +31,7 @@ type wholeLoop struct {
 	moved []int // positions in state of the tensors that the program changes
 	names []string
 	steps int64 // steps of an iteration
-	// pending is what the iterations of the last call logged and which of their
+	// pending holds what the iterations of the last call logged and which of their
 	// episodes ended, in order.
 	pending []iteration
 }

@@ -90,7 +90,7 @@ func (l *Lowering) mergeStreams(before, after []given) {
 // whole reports whether it is a stream of which all items have to be there.
 func whole(s given) bool { return !s.of.partial }
 
-// sides is what the two arms of a branch put into a stream whose items say
+// sides holds what the two arms of a branch put into a stream whose items say
 // themselves whether they are there.
 type sides struct {
 	of *Stream

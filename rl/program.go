@@ -37,7 +37,7 @@ type program struct {
 	spare atomic.Pointer[arguments] // arguments for the next call
 }
 
-// arguments are what the executable is called with. They are kept from call to
+// arguments holds the inputs of one call of the executable. They are kept from call to
 // call, with the memory that draws are written to: the device's own, or what is sent
 // there.
 type arguments struct {

@@ -88,7 +88,7 @@ func (m *Slots[V]) Resident() []Carried { return []Carried{Carry(&m.v)} }
 type Counter struct {
 	n  int64
 	in Tensor
-	// from is what it was when it was last given a value inside a program, and more
+	// from is its value when it was last given one inside a program, and more
 	// what was added since.
 	from *graph.Node
 	more int64

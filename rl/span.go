@@ -146,7 +146,7 @@ type spanProgram struct {
 	sizes []int // and of how many tensors; -1 leaves them as they are
 }
 
-// spanLog is what a span logs under a name, of one shape: outputs are its tensors and
+// spanLog holds the logs of a span under a name, of one shape: outputs are its tensors and
 // when each was logged.
 type spanLog struct {
 	name   string
@@ -329,7 +329,7 @@ func (p *spanProgram) told() (out []Tensor) {
 	return out
 }
 
-// remainder is what a program leaves in a stream.
+// remainder holds the items that a program leaves in a stream.
 type remainder struct {
 	land          func(item []Tensor)
 	items, leaves int

@@ -78,7 +78,7 @@ type (
 		Act                                      ActOut
 		Reward, Terminated, Truncated, Over, Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, and the value of where it ended.
+	// Batch holds the steps of one iteration, and the value of the states after them.
 	Batch struct {
 		Steps Step // [env, time, ...]
 		Last  rl.Tensor

@@ -102,7 +102,7 @@ type (
 		Sample replay.Sample[Transition]
 		Beta   rl.Tensor
 	}
-	// Metrics are those of an update, by row. Priority is how much there is to
+	// Metrics reports on an update, by row. Priority is how much there is to
 	// learn from a row.
 	Metrics struct{ Priority, Loss, Q rl.Tensor }
 )

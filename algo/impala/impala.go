@@ -74,7 +74,7 @@ type (
 		Act                                      ActOut
 		Reward, Terminated, Truncated, Over, Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, and where it ended.
+	// Batch holds the steps of one iteration, and the observations after them.
 	Batch struct {
 		Steps Step // [env, time, ...]
 		Last  rl.Obs

@@ -123,7 +123,7 @@ type (
 		Act                                ActOut
 		Reward, Terminated, Truncated, Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, and the value of where it ended.
+	// Batch holds the steps of one iteration, and the value of the states after them.
 	Batch struct {
 		Steps Step // [env, time, ...] or [env, time, agent, ...]
 		Last  rl.Tensor

@@ -40,7 +40,7 @@ func trainerOn(t *testing.T, d *rl.Device, in env.Entry, horizon int) (*Trainer,
 	return made.(*Trainer), s
 }
 
-// told is what a run said, and its state at the end.
+// told records the events of a run, and its state at the end.
 type told struct {
 	logs  [][]rl.Logged
 	eps   []rl.Episode

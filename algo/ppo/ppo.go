@@ -87,7 +87,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 type (
 	ActIn  = nn.ActIn
 	ActOut = nn.ActOut
-	// Outcome is what an environment made of it.
+	// Outcome holds what the environments answered to an action.
 	Outcome struct{ Reward, Terminated, Truncated, Over rl.Tensor }
 	// Step is one step of every environment. Cut is the value of the state that a
 	// truncation cut off.
@@ -97,7 +97,7 @@ type (
 		Out Outcome
 		Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, the values of its states, and that of
+	// Batch holds the steps of one iteration, the values of its states, and that of
 	// where it ended. Acting needs no values, so they are computed for all steps at
 	// once.
 	Batch struct {

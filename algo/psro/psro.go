@@ -174,7 +174,7 @@ type (
 	}
 	// Metrics are reported of every minibatch, by row.
 	Metrics nn.ProximalMetrics
-	// Turn is who plays, and where games are over.
+	// Turn says who plays, and where games are over.
 	Turn struct{ Cast, Over rl.Tensor }
 	// Gain holds what the first side had earned before a step, and the step's reward.
 	Gain struct{ Score, Reward rl.Tensor }

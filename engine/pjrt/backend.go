@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
 
-// Name is what the backend calls itself.
+// Name of the backend, as GoMLX lists it.
 const Name = "weft-xla"
 
 // Options choose a backend's plugin and devices.

@@ -33,7 +33,7 @@ type Executable struct {
 	packing atomic.Pointer[packing] // layout of the inputs that were sent last
 }
 
-// form is what XLA wants to know of the calls of a program beforehand.
+// form describes the calls of a program, which XLA wants to know beforehand.
 type form struct {
 	donate []Carry
 	sent   []int

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// Loop is what one row does in all rounds.
+// Loop is the work of one row in all rounds.
 type Loop struct {
 	Rows, Trips int
 	Inputs      []*ir.Value // values read, of the function around the loop
@@ -21,7 +21,7 @@ type Result struct {
 	// Start is the value before the first round, Init a state's as a row sees it.
 	Start *ir.Value
 	Init  *Node
-	// Next is what a round makes of a state, adds to a sum or puts aside.
+	// Next is a value of a round: a state after it, an addend of a sum, or what it puts aside.
 	Next *Node
 	// Place is where the row's elements are in the output. What is put aside lies Step elements
 	// further each round, what is kept Step elements for each of From.
@@ -32,7 +32,7 @@ type Result struct {
 	Value *ir.Value // the output's type
 }
 
-// Kind is what an output of a loop is.
+// Kind is a kind of output of a loop.
 type Kind int
 
 // The kinds of outputs.
@@ -75,7 +75,7 @@ type Node struct {
 	Which  int            // position in the branch's outcomes, of Chosen
 }
 
-// Op is what a node does.
+// Op is the operation of a node.
 type Op int
 
 // The operations.

@@ -26,7 +26,7 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// Options are what a program depends on besides the module.
+// Options change a program without changing the module.
 type Options struct {
 	// Donate says, for inputs that the caller gives away, in which output's memory they may be used
 	// again. Shape and element type of the two must be the same.

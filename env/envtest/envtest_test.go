@@ -22,7 +22,7 @@ type twisted struct {
 	held  rl.Tensor
 }
 
-// twist is what is broken: fields left nil are not.
+// twist breaks an environment: each field that is set replaces one of its functions.
 type twist struct {
 	make func(s *rl.Scope, n int, options any) (env.Batch, error) // the environment to break; Identity if nil
 	spec func(b *twisted, s *env.Spec)

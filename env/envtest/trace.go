@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// table is what some tensors hold, by row: enough to tell whether two are the
+// table is a digest of tensors, by row: enough to tell whether two are the
 // same bits, and small even where observations are images.
 type table struct {
 	names []string

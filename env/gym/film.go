@@ -6,7 +6,7 @@ import (
 	"image"
 )
 
-// film is who wants to see pictures of which environment.
+// film asks for pictures of one environment.
 type film struct {
 	worker *worker // nil without a film
 	row    int     // row of the worker

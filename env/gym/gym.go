@@ -77,7 +77,7 @@ func Entry(id string) (env.Entry, error) {
 	}, nil
 }
 
-// request is what is asked of workers, apart from how they run.
+// request describes the environments that workers make, apart from how they run.
 type request struct {
 	name  string // full, for messages
 	id    string

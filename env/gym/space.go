@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// description is what workers say of their environments. Kinds of agents stand
+// description is a worker's answer about its environments. Kinds of agents stand
 // beside each other; Gymnasium has one of one agent.
 type description struct {
 	Kinds  []kind  `json:"kinds"`

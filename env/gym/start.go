@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// catalogue is what is known of an entry's environments, by what was asked for.
+// catalogue remembers the descriptions of an entry's environments, by request.
 // To find out takes a Python process and seconds; all replicas of a run and its
 // evaluations have their environments from one entry, and find out once.
 type catalogue struct {
@@ -208,7 +208,7 @@ func (b *batch) start() (err error) {
 	return b.film.turn(b.film.worker)
 }
 
-// makeMessage is what a worker is asked first.
+// makeMessage is the first message to a worker.
 type makeMessage struct {
 	Do       string      `json:"do"`
 	Needs    [][2]string `json:"needs"` // packages and the modules they have

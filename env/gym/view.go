@@ -21,7 +21,7 @@ type view struct {
 	row   int // bytes of one environment
 }
 
-// sight is what agents of a kind see at one of the times; what they do not have
+// sight holds what agents of a kind see at one of the times; what they do not have
 // is an empty view.
 type sight struct {
 	x, legal           []view

@@ -44,7 +44,7 @@ func look(at solid.Vec, distance, azimuth, elevation float64, still bool) camera
 	return camera{solid.Camera{At: at, Distance: distance, Azimuth: azimuth, Elevation: elevation}, still}
 }
 
-// film is who wants to see pictures of which environment. It has a simulation of
+// film asks for pictures of one environment. It has a simulation of
 // its own, which is put into the state that is to be seen: those that are stepped
 // do nothing for it.
 type film struct {

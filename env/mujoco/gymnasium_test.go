@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// recording is what testdata/record.py writes.
+// recording is the file that testdata/record.py writes.
 type recording struct {
 	Mujoco       string
 	Trajectories []trajectory

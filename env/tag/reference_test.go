@@ -53,7 +53,7 @@ func levelOf(choice, levels int, most float64) float64 {
 	return -most + 2*most*float64(choice-1)/float64(levels-1)
 }
 
-// result is what a step gives each agent. Doubt is true where float32 may see it
+// result holds what a step gives each agent. Doubt is true where float32 may see it
 // otherwise: a runner at the very edge of a tagger's reach, or as near to two, or a
 // wall that costs something just met.
 type result struct {
@@ -279,7 +279,7 @@ func compareGames(t *testing.T, s *rl.Scope, d game) {
 	}
 }
 
-// outcome is what a step of the environments gives, by kind.
+// outcome holds the results of a step of the environments, by kind.
 type outcome struct {
 	reward, ended, obs [][]float64
 	over               []float64

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// rule is what a wrapper does for one kind of agent: graph code by row, so that it
+// rule does a wrapper's work for one kind of agent: graph code by row, so that it
 // is the same in every batch. Memory is a tree of tensors [env, ...].
 type rule interface {
 	// spec is how the environments look with the wrapper.
@@ -17,9 +17,9 @@ type rule interface {
 	zero(s *rl.Scope, n int) rl.Tree
 	// first is the observation before any step.
 	first(c *rl.Ctx, mem rl.Tree, o rl.Obs) (rl.Tree, rl.Obs)
-	// action is what the environment is to do.
+	// action returns the action that the environment is given.
 	action(c *rl.Ctx, a rl.Tree) rl.Tree
-	// step is what comes of it.
+	// step returns the step that the agent is given.
 	step(c *rl.Ctx, mem rl.Tree, x rl.Step) (rl.Tree, rl.Step)
 }
 

@@ -60,7 +60,7 @@ func in(dir, file string, spec env.Spec) string {
 	return file
 }
 
-// Episode is what Record writes of one.
+// Episode is a line that Record writes.
 type Episode struct {
 	Env    int      `json:"env"`   // global index
 	Steps  int64    `json:"steps"` // steps of all environments when it ended

@@ -84,7 +84,7 @@ type (
 		Act                                      Act
 		Reward, Terminated, Truncated, Over, Cut rl.Tensor
 	}
-	// Sample is what the loss needs, [env, time, ...].
+	// Sample holds the loss's inputs, [env, time, ...].
 	Sample struct {
 		Obs      rl.Obs
 		Action   rl.Tree

@@ -9,7 +9,7 @@ import (
 )
 
 // WholeFunc trains with Weft as a user would, in a process of its own or in many: the
-// arguments are those of weft train, but for where the run is kept. It measures how
+// WholeFunc runs weft train with args, in a folder of its own. It measures how
 // long the training took, without what comes before and after it, and what all
 // processes computed for it.
 type WholeFunc func(ctx context.Context, args []string) (WholeRun, error)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/port"
 )
 
-// network is what the processes of a cluster reach each other by.
+// network connects the processes of a cluster.
 type network interface {
 	// coordinator is how the coordinator is started.
 	coordinator() place

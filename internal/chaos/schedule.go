@@ -39,7 +39,7 @@ const (
 	SetClock          Kind = "set clock"                // set the machine's clock forward or back, and right again
 )
 
-// trait is what there is to know about a kind.
+// trait describes a kind of fault.
 type trait struct {
 	kind        Kind
 	least, most time.Duration // how long it lasts

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
-// view is what is known of a run, as its coordinator tells.
+// view is the state of a run, as its coordinator reports it.
 type view struct {
 	mu      sync.Mutex
 	run     core.Run
@@ -81,7 +81,7 @@ func (v *view) until(ctx context.Context, holds func(r core.Run, at time.Time) b
 	}
 }
 
-// mark is what shows that a run trains again.
+// mark is a point of a run's progress: beyond it the run trains again.
 type mark struct {
 	from  time.Time // beginning of the recovery
 	after time.Time // news before this do not count

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// schema is what the tags of one struct type say.
+// schema holds the tags of one struct type.
 type schema struct {
 	settings []setting
 	groups   map[string]string // the doc of each group, by key
@@ -32,7 +32,7 @@ type place struct {
 	field string // Go's name for it, such as "ppo.Config.Net"
 	key   string
 	index []int
-	// defaults are those that a struct which embeds this one gives it, by key, in the
+	// defaults holds those that a struct which embeds this one gives it, by key, in the
 	// place of its own.
 	defaults map[string]string
 }

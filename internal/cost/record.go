@@ -33,7 +33,7 @@ type Patience struct {
 	Free  time.Duration // of iterations without tapes thereafter
 }
 
-// Brief is what a choice among many plans records.
+// Brief is the patience of recordings that a choice among many plans needs.
 var Brief = Patience{Warm: 4 * time.Second, Least: 150 * time.Millisecond, Most: 1200 * time.Millisecond, Free: 100 * time.Millisecond}
 
 // settling is how many iterations after the first that learns are left out: they compile.

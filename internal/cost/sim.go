@@ -48,7 +48,7 @@ type Step struct {
 	Bytes   float64 // of each message
 }
 
-// Action is what a step does.
+// Action is a kind of step.
 type Action uint8
 
 // The actions.
@@ -58,7 +58,7 @@ const (
 	Take           // takes a message of every peer, and waits for it
 )
 
-// Link is what messages between two tasks take.
+// Link says how long messages between two tasks take.
 type Link struct {
 	Latency   float64 // seconds
 	Bandwidth float64 // bytes a second; 0 is not limited
@@ -127,7 +127,7 @@ type task struct {
 	since             float64 // when it began to wait; NaN if it does not
 }
 
-// host is who computes on a host.
+// host tracks which tasks compute on a host.
 type host struct {
 	active  []int
 	at      float64 // when the times that are left were last right

@@ -33,7 +33,7 @@ type taped struct {
 	peer int     // replica, by number
 }
 
-// baton is what replicas that take turns hand on.
+// baton is the right to compute, which replicas that take turns hand on.
 type baton struct {
 	taken chan struct{} // holds one while somebody computes
 	free  chan struct{} // closed when nobody takes turns any more

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Row is what one iteration of a run reports.
+// Row is the report of one iteration of a run.
 type Row struct {
 	Step    int64   // environment steps done
 	Iter    int64   // iterations done

@@ -112,7 +112,7 @@ func (x *Package) check() error {
 	return nil
 }
 
-// policyVariables are what a package may offer policies as.
+// policyVariables lists the names of variables by which a package may offer policies.
 var policyVariables = []string{"Policy", "Policies"}
 
 func (x *Package) example() string {

@@ -15,7 +15,7 @@ type Finding struct {
 	Help string  `json:"help"` // what would help
 }
 
-// Cause is what bounds a run.
+// Cause is a bottleneck of a run.
 type Cause string
 
 // The causes.

@@ -93,7 +93,7 @@ type Overhead struct {
 	Part     float64       `json:"part"`      // largest part of any replica's time
 }
 
-// Class is what an operation is for.
+// Class is a purpose of operations.
 type Class string
 
 // The classes, in the order of tables.
@@ -114,7 +114,7 @@ const (
 // Classes are all of them.
 var Classes = []Class{Environment, Inference, Gradient, Application, Replay, Statistics, Fused, Device, Edges, Waiting, Rest}
 
-// classes are those of operations, by the beginning of their kind; the first that fits counts.
+// classes lists the classes of operations by the beginning of their kind; the first that fits counts.
 var classes = []struct {
 	kind string
 	Class

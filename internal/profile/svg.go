@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// colours are those of classes, told apart by people who see fewer colours too.
+// colours of classes can be told apart by people who see fewer colours, too.
 var colours = map[Class]string{
 	Environment: "#0072b2", Inference: "#56b4e9", Gradient: "#d55e00", Application: "#e69f00", Replay: "#009e73", Statistics: "#f0e442",
 	Fused: "#cc79a7", Device: "#cc79a7", Edges: "#7f7f7f", Waiting: "#e4e7ec", Rest: "#b8bfca",

@@ -51,7 +51,7 @@ func gathered(all []config.Assignment) (out []config.Assignment) {
 	return out
 }
 
-// workerFile is what a file says of one worker.
+// workerFile is a deployment file's entry of one worker.
 type workerFile struct {
 	Host    string   `doc:"machine of the worker; workers of one host share its memory"`
 	Cores   int      `default:"1" unit:"cores" range:"[1,)" doc:"cores that the worker may use"`

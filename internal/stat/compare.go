@@ -2,7 +2,7 @@ package stat
 
 import "slices"
 
-// Group is what one contender scored: an algorithm, or a setting of one.
+// Group holds the scores of one contender: an algorithm, or a setting of one.
 type Group struct {
 	Name   string
 	Scores Scores // scores by task, in the same order for all groups that are compared

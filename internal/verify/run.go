@@ -20,7 +20,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// ran is what was seen of a run.
+// ran records what was seen of a run.
 type ran struct {
 	left
 	traces            []*trace

@@ -19,7 +19,7 @@ import (
 // than a tenth of that in a few iterations, other gradients make it many times over.
 const near = 0.02
 
-// left is what a run leaves.
+// left is the state that a run leaves.
 type left struct {
 	initial []checkpoint.Array // parameters before the first iteration, of the plain loop
 	early   []checkpoint.Array // parameters when learned ones have been used for an iteration

@@ -138,7 +138,7 @@ func (k *Check) repeatable(ctx context.Context) error {
 	return k.repeats
 }
 
-// standard is what a run is compared with.
+// standard is the run that others are compared with.
 type standard struct {
 	*ran
 	name  string

@@ -16,7 +16,7 @@ func (a Vec) cross(b Vec) Vec {
 	return Vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
 }
 
-// Shape is what a body is.
+// Shape is the shape of a body.
 type Shape int
 
 // The shapes, and what their sizes are.

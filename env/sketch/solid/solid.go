@@ -27,7 +27,7 @@ type Painter struct {
 	seen          []seen  // colour and part that each pixel shows
 }
 
-// seen is what a ray meets.
+// seen is the first point that a ray meets.
 type seen struct {
 	colour Vec
 	part   int // the same where the picture is smooth; 0 is the sky
@@ -56,7 +56,7 @@ type target struct {
 	ball
 }
 
-// ball is what is looked at first: most rays miss it.
+// ball surrounds a body. Rays are tried on it first, and most miss it.
 type ball struct {
 	middle, away Vec // away is from the eye
 	radius       float64

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// Result is what the analysis of one package found.
+// Result holds the findings and graphs of one package.
 type Result struct {
 	Package  string
 	Graph    *fdg.Graph // nil if there are findings that are no notes, or no loop

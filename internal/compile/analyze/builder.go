@@ -29,7 +29,7 @@ type builder struct {
 	made      []*tree.Loop // the loops over run.Next that sites stand in
 }
 
-// extra is what is known of a node beyond what the graph says.
+// extra holds facts about a node that the graph does not have.
 type extra struct {
 	pos    token.Pos
 	calls  []token.Pos

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// phase is what the interpreter is after.
+// phase is a pass of the interpreter.
 type phase int
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// record is what package trace writes.
+// record is a line that package trace writes.
 type record struct {
 	Ran  []string
 	Uses []struct{ From, To, Kind string }
@@ -98,7 +98,7 @@ type dependence struct {
 	kind     fdg.Dependence
 }
 
-// sightings are what the runs of one loop showed, in the graph's numbers.
+// sightings holds what was seen in the runs of one loop, by the graph's numbers.
 type sightings struct {
 	ran  map[int]bool
 	uses map[dependence]bool

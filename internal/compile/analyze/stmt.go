@@ -319,7 +319,7 @@ func (x *interp) copyInto(base, v *value) {
 	}
 }
 
-// target is what a place is, taken apart.
+// target is a place that is assigned to, taken apart.
 type target struct {
 	root    *types.Var
 	path    []string   // of fields

@@ -29,7 +29,7 @@ func sorted(list []def) []def {
 	return slices.Compact(list)
 }
 
-// value is what is known of a Go value: which nodes made it, field by field, and
+// value describes a Go value: which nodes made it, field by field, and
 // which components it may be. It is never changed once made; nil knows nothing,
 // as of settings and constants.
 type value struct {

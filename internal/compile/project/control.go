@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// inside is what a statement of the program stands in.
+// inside lists the constructs that a statement of the program stands in.
 type inside struct {
 	loop   *line     // the innermost, nil at the top
 	device bool      // that is the program's, or the iteration itself

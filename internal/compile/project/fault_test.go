@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// faults are what a projector or a runner might get wrong, as a change of the
+// faults lists mistakes that a projector or a runner might make, as a change of the
 // programs of one grouping of one loop.
 var faults = []struct{ name, loop, grouping, find, replace string }{
 	{"copy left out", "nested", "coarse", `\n[^\n]*edge\.(Publish|Fetch)\([^\n]*`, ""},

@@ -18,7 +18,7 @@ import (
 type flow struct {
 	*loop
 
-	// sent is what a group receives behind a statement, and from whom.
+	// sent holds what a group receives behind a statement, and from whom.
 	sent map[spot]live
 	from map[spot]map[*variable]int
 	keep map[spot]bool // loops, branches and calls that a group goes into
@@ -26,9 +26,9 @@ type flow struct {
 	ins  map[spot]live // what is wanted before a call that a group goes into
 	mods map[tree.Stmt]live
 
-	// all is what members of one group gather from each other behind a loop.
+	// all holds what members of one group gather from each other behind a loop.
 	all map[tree.Stmt]live
-	// lasting is what is wanted behind a loop, or carried round it.
+	// lasting holds the variables that are used behind a loop, or carried round it.
 	lasting map[tree.Stmt]map[*variable]bool
 }
 
@@ -149,7 +149,7 @@ type walker struct {
 	around []tree.Stmt // loops, branches and calls
 }
 
-// jumps are what is wanted where a break or a continue leads to.
+// jumps holds what is live where a break or a continue leads to.
 type jumps struct{ out, head live }
 
 // follow goes into a statement. leave undoes it.

@@ -23,7 +23,7 @@ type grower struct {
 	style   style
 }
 
-// style is what a loop is made of.
+// style says which features a loop has.
 type style struct{ rollout, table, family, slots, twoNets bool }
 
 // val is something at hand: a variable, of the rows of one axis.
@@ -32,7 +32,7 @@ type val struct {
 	used             bool // for certain
 }
 
-// scope is what is at hand in a block.
+// scope lists the variables of a block.
 type scope struct {
 	vals  []*val
 	index []string // variables of the loops around

@@ -31,7 +31,7 @@ var components = []component{
 	{"Members", "[]*Member", "", "Member"},
 }
 
-// declared are what a loop may declare beside its trainer.
+// declared lists declarations that a loop may have beside its trainer.
 var declared = []struct{ name, text string }{
 	{"pair", "// pair is two tensors of all environments.\ntype pair struct{ A, B rl.Tensor }\n"},
 	{"many", "// many are added up.\ntype many struct{ All []rl.Tensor }\n"},

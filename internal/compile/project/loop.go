@@ -130,7 +130,7 @@ type def struct {
 // everywhere owns what every group computes for itself.
 const everywhere = -1
 
-// action is what an assignment means to the groups.
+// action says what an assignment means to the groups.
 type action struct {
 	*tree.Assign
 	node  int   // of its operation, or -1

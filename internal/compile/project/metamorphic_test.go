@@ -184,7 +184,7 @@ func (s *specimen) wrong(i int, plain, o, reference outcome) string {
 	return otherCalls(reference, o, false, false)
 }
 
-// results are what came out of specimens: of every job, and of its reference.
+// results holds the outcomes of specimens: of every job, and of its reference.
 type results struct {
 	specimen
 	got, reference []outcome

@@ -25,7 +25,7 @@ type program struct {
 	steer bool // let runs invert conditions
 }
 
-// job is what testdata/src/metamorph does with a loop.
+// job tells testdata/src/metamorph how to run a loop.
 type job struct {
 	Loop, Grouping, Env string
 	Envs, Shards        int

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/internal/algotest"
 )
 
-// outcome is what testdata/src/parity says of a run.
+// outcome is testdata/src/parity's report of a run.
 type outcome struct {
 	Loop, Grouping string
 	Replicas       int

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// Result is what was generated for one package.
+// Result holds the files that were generated for one package.
 type Result struct {
 	Package string
 	Dir     string
@@ -25,7 +25,7 @@ type Result struct {
 	Graph   *fdg.Graph
 	// Refused are the groupings that the loop cannot be taken apart by, with why.
 	Refused []Refusal
-	// Findings are those of the analysis; with one that is no note there are no
+	// Findings holds those of the analysis; with one that is no note there are no
 	// files.
 	Findings []analyze.Finding
 }

@@ -50,7 +50,7 @@ func unseen(plain, o outcome) bool {
 	return plain.Fused+o.Fused > 0 || o.Grouping == Lowered || o.Grouping == "agents" && !o.alone()
 }
 
-// calls are those of several replicas that are one call of the plain loop, by what is
+// calls groups calls of several replicas that are one call of the plain loop, by what is
 // called.
 type calls map[string][]call
 

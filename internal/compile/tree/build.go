@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Config is what Build asks about the program around the function that it reads.
+// Config answers Build's questions about the program around the function that it reads.
 type Config struct {
 	Fset *token.FileSet
 	// Source returns the declaration of a function, by its origin. Without a

@@ -240,7 +240,7 @@ func (b *builder) literal(e ast.Expr, tv types.TypeAndValue) ast.Expr {
 	return call
 }
 
-// typeMode is what the type checker knows of an expression that is a type.
+// typeMode is the type checker's record of an expression that is a type.
 var typeMode = func() types.TypeAndValue {
 	tv, _ := types.Eval(token.NewFileSet(), nil, token.NoPos, "int")
 	return tv

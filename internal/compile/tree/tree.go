@@ -25,7 +25,7 @@ type Program struct {
 	// A selection of a field that embedding left out is not in Selections: Fields has
 	// them all.
 	Info *types.Info
-	// fields are what selections of fields go through.
+	// fields holds the fields that selections go through.
 	fields map[*ast.SelectorExpr][]*types.Var
 	// Vars are the variables in the order in which they come up. Temps are those
 	// that the author did not write.
@@ -155,7 +155,7 @@ type Call struct {
 	Body    Block
 }
 
-// Kind is what a call is.
+// Kind is a kind of call.
 type Kind int
 
 const (

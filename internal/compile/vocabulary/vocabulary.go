@@ -81,7 +81,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// Use is what a word is for.
+// Use is a purpose of a word.
 type Use int
 
 const (
@@ -156,7 +156,7 @@ func (w Word) Sizes(i int) bool {
 	return w.SizeAt >= 0 && (i == w.SizeAt || w.AllSizes && i > w.SizeAt)
 }
 
-// Component is what a type that has state says of itself, or one of its parts.
+// Component describes a type that has state, or one of its parts.
 type Component struct {
 	Name     string // package and name
 	Kind     string
@@ -185,7 +185,7 @@ func (c Component) Copied() (part string, ok bool) {
 	return "", false
 }
 
-// Type is what a type of values says of itself.
+// Type describes a type of values.
 type Type struct {
 	Batch    bool `verb:"batch"`
 	Gradient bool `verb:"gradient"`

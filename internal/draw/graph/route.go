@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// wire is what leaves one node for one lane in one way: dependences that share
+// wire leaves one node for one lane in one way: it stands for dependences that share
 // a line until they part for their ends.
 type wire struct {
 	from, lane int

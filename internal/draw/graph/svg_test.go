@@ -229,7 +229,7 @@ func (a rect) holds(b rect) bool {
 	return a.x <= b.x && b.x+b.w <= a.x+a.w && a.y <= b.y && b.y+b.h <= a.y+a.h
 }
 
-// sheet is what a test reads out of a drawing.
+// sheet is a drawing as a test reads it.
 type sheet struct {
 	view  rect
 	all   []rect

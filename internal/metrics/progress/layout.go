@@ -71,7 +71,7 @@ func fit(width int, parts []line) line {
 	return nil
 }
 
-// view is what there is to be shown.
+// view holds what the progress display shows.
 type view struct {
 	Snapshot
 	total   int64   // 0: not known

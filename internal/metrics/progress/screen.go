@@ -18,7 +18,7 @@ const (
 	done   style = "32" // green
 )
 
-// glyphs are what a bar is made of.
+// glyphs are the characters of a bar.
 type glyphs struct{ full, half, rest string }
 
 var (

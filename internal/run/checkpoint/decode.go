@@ -76,7 +76,7 @@ func verify(path string) (own map[string]string, err error) {
 	return own, nil
 }
 
-// trust is what a reader asks of a file beyond its structure.
+// trust says what a reader checks of a file beyond its structure.
 type trust int
 
 const (

@@ -34,7 +34,7 @@ type Dir struct {
 	seen map[int64]verdict
 	// best is the score of best.safetensors, once known.
 	best *float64
-	// bestSeen is what is known of best.safetensors, of its blocks in particular.
+	// bestSeen is the verdict on best.safetensors, of its blocks in particular.
 	bestSeen verdict
 	// blocks are the arrays in blocks of the checkpoint that was saved or read last.
 	blocks map[string]*blocked

@@ -18,7 +18,7 @@ type entry struct {
 	begin, end int64
 }
 
-// header is what a file's JSON says, taken apart and checked.
+// header is a file's JSON, taken apart and checked.
 type header struct {
 	meta    map[string]string // the caller's
 	own     map[string]string // the package's, with the prefix

@@ -14,7 +14,7 @@ import (
 // LockName is the file in a locked folder that has the lock.
 const LockName = ".lock"
 
-// errHeld is what lockFile returns when someone else has the lock.
+// errHeld is returned by lockFile when another process has the lock.
 var errHeld = errors.New("held")
 
 // Lock makes this process the only one that trains into dir, which it creates if need be, until

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// disk is what writing needs of a file system. Tests put one that fails in its place.
+// disk is the part of a file system that writing needs. Tests put one that fails in its place.
 type disk interface {
 	// create makes a new file and fails if there is one.
 	create(path string) (diskFile, error)

@@ -320,7 +320,7 @@ func (a *acting) keep(do func(context.Context) error) error {
 	return err
 }
 
-// assignment is what the assignments of an epoch have in common, as bytes.
+// assignment holds the common part of an epoch's assignments, as bytes.
 type assignment struct {
 	run   string
 	epoch int64

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// job is what the configuration of a fake run says.
+// job is the configuration of a fake run.
 type job struct {
 	workers int
 	steps   int64
@@ -53,7 +53,7 @@ func planner(_ context.Context, _, config string, c plan.Cluster, shards int) (p
 	return p, nil
 }
 
-// disk is what all fake runners share: checkpoints, and when an epoch is over.
+// disk is shared by all fake runners: it has checkpoints, and when an epoch is over.
 type disk struct {
 	mu    sync.Mutex
 	saved map[string]int64

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
-// news is what the loop last made known to others.
+// news holds what the loop last published.
 type news struct {
 	mu       sync.Mutex
 	status   protocol.Status

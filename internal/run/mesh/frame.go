@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/mesh/wire"
 )
 
-// frame is what crosses at once: a message, a part of a large one, or a word about the
+// frame crosses at once: a message, a part of a large one, or a word about the
 // stream itself.
 type frame struct {
 	kind     kind

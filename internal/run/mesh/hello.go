@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/gate"
 )
 
-// hello is what the two ends of a stream tell each other in its headers.
+// hello is exchanged by the two ends of a stream in its headers.
 type hello struct {
 	run      string
 	epoch    int64

@@ -136,7 +136,7 @@ func leave(t *testing.T, all []*process) {
 	wait.Wait()
 }
 
-// ways are what messages cross by.
+// ways lists the transports of messages.
 var ways = []string{"tcp", "memory", "socket"}
 
 // options returns those that let processes of host meet on a way.

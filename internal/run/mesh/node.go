@@ -74,7 +74,7 @@ type Node struct {
 	sessions map[key]*Session
 }
 
-// key is what tells sessions apart.
+// key identifies a session.
 type key struct {
 	run   string
 	epoch int64

@@ -91,7 +91,7 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// answer is what a peer answers for a while.
+// answer is a peer's answer for a while.
 type answer struct {
 	code  codes.Code
 	lasts time.Duration

@@ -14,7 +14,7 @@ import (
 // process may come in the same place, whose life is a later one. What was posted last to
 // the one that is gone is posted to it as well, so that it begins with what is newest.
 
-// spare is what there is to know of a peer that may be lost.
+// spare describes a peer that may be lost.
 type spare struct {
 	life   int64
 	gone   chan struct{} // closed when it has departed

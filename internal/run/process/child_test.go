@@ -26,7 +26,7 @@ const (
 	childSilence = "WEFT_TEST_SILENCE" // after which a child takes a peer for lost
 )
 
-// word is what a child and the test tell each other.
+// word is a message between a child and the test.
 type word struct {
 	Address  string           `json:",omitempty"` // the child's first word
 	Assign   *part.Assignment `json:",omitempty"` // the test's

@@ -17,7 +17,7 @@ import (
 
 const bestPrefix, bestSuffix = "best.epoch-", ".safetensors"
 
-// earlierBest is what it was called when epochs shared it.
+// earlierBest was its name when epochs shared it.
 const earlierBest = "best.safetensors"
 
 // BestName returns what the best checkpoint of an epoch is called.

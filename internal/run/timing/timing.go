@@ -275,7 +275,7 @@ func (r *Recorder) Read(final bool) Tally {
 	return t
 }
 
-// Cost is what recording costs by itself.
+// Cost is the time that recording takes by itself.
 type Cost struct {
 	Pair   time.Duration // time that recording one operation takes in all
 	Inside time.Duration // part of it that is recorded as the operation's own

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
-// post is what all mail of a worker goes through.
+// post carries all mail of a worker.
 type post struct {
 	news chan struct{} // has something when there may be something to send
 	seq  atomic.Int64  // last message's number, over all parts

@@ -42,7 +42,7 @@ func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignmen
 	}
 }
 
-// errAborted is what a part is told that goes on after its epoch has ended.
+// errAborted ends a part that goes on after its epoch has ended.
 var errAborted = errors.New("the epoch is over")
 
 // carryOut runs the part to its end, and says how it ended, unless nobody wants to know: then it

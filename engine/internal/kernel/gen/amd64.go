@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isa is what differs between the two instruction sets for straight-line code.
+// isa describes how straight-line code differs between the two instruction sets.
 type isa struct {
 	name  string // suffix of function names
 	wide  bool   // AVX-512

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Install is what a user without the library is told to do.
+// Install is the command that installs the library, for error messages.
 const Install = "pip install mujoco==4.0.0 gymnasium==1.3.0"
 
 // Library returns the file to load: the given one, WEFT_MUJOCO's, that of the package

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is what a geom is, by the library's number.
+// Kind is the library's number for a kind of geom.
 type Kind int32
 
 // The kinds that have a simple form, and the one that has a form for every place.

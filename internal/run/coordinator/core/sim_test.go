@@ -46,7 +46,7 @@ type fault struct {
 	decide func([]Decision) []Decision
 }
 
-// store is what coordinators share.
+// store is the store that coordinators share.
 type store struct {
 	term   int
 	runs   map[string][]byte

@@ -21,7 +21,7 @@ func Update(sum uint32, b []byte) uint32 {
 	return crc32.Update(sum, table, b)
 }
 
-// block is what is folded at once, worth from where on that is faster.
+// block is the number of bytes that are folded at once, worth the length from which that is faster.
 const (
 	block = 256
 	worth = 1 << 10

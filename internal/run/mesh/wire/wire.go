@@ -34,7 +34,7 @@ const (
 	// small tensors are copied behind the head: a list of many pieces costs more than
 	// they do.
 	small = 4 << 10
-	// line is what tensors begin at a multiple of.
+	// line is the alignment of tensors.
 	line = 64
 )
 

@@ -46,7 +46,7 @@ type all struct {
 
 type inner struct{ hidden int64 }
 
-// batch is what programs send.
+// batch is a message of programs.
 type batch struct {
 	Obs    rl.Tree
 	Reward rl.Tensor
