@@ -6,8 +6,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// payoff holds what is known of policies: when they were frozen, and how games between them ended, by
-// pair. Games of a learner are kept until it is frozen.
+// payoff holds what is known of policies: when they were frozen, and how games between them ended,
+// by pair. Games of a learner are kept until it is frozen.
 type payoff struct {
 	numbers           int        // policies of a side, the learner included
 	born              [2][]int64 // the how manyth of its side a number is, from 1; 0 if it is free

@@ -14,8 +14,8 @@ type ActIn struct {
 	Memory rl.Tensor // absent without recurrence
 }
 
-// ActOut is the decision of such a policy. Raw is the sample, Action the same within the bounds of the
-// action space.
+// ActOut is the decision of such a policy. Raw is the sample, Action the same within the bounds of
+// the action space.
 //
 //weft:batch
 type ActOut struct {

@@ -82,7 +82,7 @@ func (g Grads) leaves() []Leaf {
 	return out
 }
 
-// Grad does the work of Loss.Grad.
+// Grad differentiates the loss as Loss's Grad does.
 func (l *lossFunction) Grad(k Key, in packed) (g Grads, aux packed) {
 	if c := l.scope.under(in.leaves); c != nil && c.lower != nil && !c.lower.inCall {
 		return l.lowered(c, k, in.with(c.lift(in.leaves)))

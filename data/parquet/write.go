@@ -2,8 +2,8 @@
 //
 // A file has one row for each row of the set, so pandas, polars and DuckDB open it as it is: the
 // columns of the set, and before them "episode", "step" and "final", which is true of the row that
-// holds the final observation of an episode. Blocks of numbers are lists, blocks of bytes are binary
-// values of a fixed size. The description of the set is JSON, under the key "weft.data" of the
+// holds the final observation of an episode. Blocks of numbers are lists, blocks of bytes are
+// binary values of a fixed size. The description of the set is JSON, under the key "weft.data" of the
 // file's metadata.
 //
 // Pages are neither compressed nor encoded, and the file has an index of them. So a row's numbers

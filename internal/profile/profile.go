@@ -114,7 +114,8 @@ const (
 // Classes are all of them.
 var Classes = []Class{Environment, Inference, Gradient, Application, Replay, Statistics, Fused, Device, Edges, Waiting, Rest}
 
-// classes lists the classes of operations by the beginning of their kind; the first that fits counts.
+// classes lists the classes of operations by the beginning of their kind; the first that fits
+// counts.
 var classes = []struct {
 	kind string
 	Class
