@@ -62,7 +62,7 @@ type function struct {
 	checks rowChecks
 }
 
-// Call is Func's.
+// Call runs the function as Func's Call does.
 func (f *function) Call(k Key, in packed) packed {
 	o := f.scope.Observed()
 	out := f.call(k, in)
@@ -117,7 +117,7 @@ func (f *function) inline(c *Ctx, k Key, in packed) (out packed) {
 	return out
 }
 
-// Rows is Func's.
+// Rows runs the function as Func's Rows does.
 func (f *function) Rows(mask Tensor, k Key, in packed) packed {
 	o := f.scope.Observed()
 	out := f.rows(mask, k, in)
@@ -169,7 +169,7 @@ func (f *function) maskedThere(mask Tensor, k Key, in packed) packed {
 	return e.like.with(e.run(k, all))
 }
 
-// Where is Func's.
+// Where runs the function as Func's Where does.
 func (f *function) Where(mask Tensor, k Key, in, otherwise packed) packed {
 	o := f.scope.Observed()
 	out := f.where(mask, k, in, otherwise)

@@ -3,17 +3,17 @@
 // A file has one row for each row of the set, so pandas, polars and DuckDB open it as it is: the
 // columns of the set, and before them "episode", "step" and "final", which is true of the row that
 // holds the final observation of an episode. Blocks of numbers are lists, blocks of bytes are
-// binary values of a fixed size. The description of the set is JSON, under the key "weft.data" of the
-// file's metadata.
+// binary values of a fixed size. The description of the set is JSON, under the key "weft.data" of
+// the file's metadata.
 //
 // Pages are neither compressed nor encoded, and the file has an index of them. So a row's numbers
 // lie at a known place in the file, which is mapped into memory: a set may be larger than the
 // memory, and opening it reads its index alone. Files of other programs are read by weft data
 // import.
 //
-// Of a Parquet library that leaves the structures at the end of a file, which are parquet-go's.
-// Pages as plain as these need no encoder, and a whole library's encoders, compressors and kernels
-// took a third of the time that the command takes to compile.
+// The structures at the end of a file, and their encoding, are parquet-go's. Pages as plain as
+// these need nothing else of a library; Arrow's encoders, compressors and kernels took a third of
+// the time that the command takes to compile.
 package parquet
 
 import (
