@@ -2,12 +2,15 @@ package board
 
 import (
 	"image"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/envtest"
 	"github.com/weft-rl/weft/env/game"
+	"github.com/weft-rl/weft/env/sketch"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -81,8 +84,45 @@ func TestFilm(t *testing.T) {
 			t.Errorf("%s: %d pictures, %d with a red stone in the middle, want 2 and 1", opponent, shots, red)
 		}
 	}
-	if _, ok := env.Find[env.Drawer](game.SelfPlay("x", KuhnPoker)); ok {
-		t.Error("poker has a drawing")
+}
+
+// TestPokerFilm: pictures of poker show the cards, the public one once it is dealt, the stakes and
+// who won.
+func TestPokerFilm(t *testing.T) {
+	dealt := leducRules.Starts[0]
+	turned, over := slices.Clone(dealt), slices.Clone(dealt)
+	turned[leducRound] = 1
+	over[game.OverAt], over[game.ReturnAt], over[leducStake+1] = 1, -1, 3
+	bet := slices.Clone(kuhnRules.Starts[0])
+	bet[kuhnMove+1] = 2 // by seat 1, which was passed to
+	for name, x := range map[string]struct {
+		picture image.Image
+		pixels  map[sketch.Colour]bool // whether there are any
+		discs   [2]int                 // of red and blue
+	}{
+		"kuhn":   {kuhn{}.Picture(bet), map[sketch.Colour]bool{sketch.Brown: false, sketch.Green: false}, [2]int{1, 2}},
+		"dealt":  {leduc{}.Picture(dealt), map[sketch.Colour]bool{sketch.Brown: true, sketch.Green: false}, [2]int{1, 1}},
+		"turned": {leduc{}.Picture(turned), map[sketch.Colour]bool{sketch.Brown: false, sketch.Green: false}, [2]int{1, 1}},
+		"over":   {leduc{}.Picture(over), map[sketch.Colour]bool{sketch.Brown: true, sketch.Green: true}, [2]int{1, 3}},
+	} {
+		count := map[sketch.Colour]int{}
+		for _, p := range x.picture.(*image.Paletted).Pix {
+			count[sketch.Colour(p)]++
+		}
+		for paint, want := range x.pixels {
+			if (count[paint] > 0) != want {
+				t.Errorf("%s: %d pixels of colour %d", name, count[paint], paint)
+			}
+		}
+		disc := math.Pi * .15 * .15 * 40 * 40 // pixels
+		for i, paint := range []sketch.Colour{sketch.Red, sketch.Blue} {
+			if got := math.Round(float64(count[paint]) / disc); got != float64(x.discs[i]) {
+				t.Errorf("%s: %d pixels of colour %d are %v stakes, want %d", name, count[paint], paint, got, x.discs[i])
+			}
+		}
+	}
+	if p := (leduc{}).Picture(over).(*image.Paletted); p.ColorIndexAt(200, 151) != uint8(sketch.Green) || p.ColorIndexAt(40, 151) == uint8(sketch.Green) {
+		t.Error("the bar is not below the second seat, which won")
 	}
 }
 
