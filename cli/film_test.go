@@ -26,7 +26,7 @@ func TestFilms(t *testing.T) {
 			if e.Kind == env.Teams {
 				algorithm = "mappo"
 			}
-			do(t, 0, "train", algorithm, "--env", e.ID, "--steps", "64", "--eval-episodes", "0", "--wrap", "time-limit=40", "--set", "envs=4", "--set", "horizon=4", "--set", "hidden=4", "--set", "minibatches=2", "--out", name)
+			do(t, 0, "train", algorithm, "--env", e.ID, "--steps", "64", "--eval-episodes", "0", "--wrap", "time-limit=7", "--set", "envs=4", "--set", "horizon=4", "--set", "hidden=4", "--set", "minibatches=2", "--out", name)
 			do(t, 0, "eval", name, "--episodes", "1", "--video", name+".gif")
 			f, err := os.Open(name + ".gif")
 			if err != nil {

@@ -18,11 +18,13 @@ import (
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
-	out      string
-	parallel int
-	children bool
-	trials   int
-	json     bool
+	elsewhere // of it, the cluster alone
+	out       string
+	parallel  int
+	children  bool
+	room      bool // with a cluster, train as many at once as its workers have room for
+	trials    int
+	json      bool
 }
 
 func (c *command) sweep() *cobra.Command {
@@ -35,8 +37,11 @@ func (c *command) sweep() *cobra.Command {
 			"prune, trials that fall behind are stopped early, by successive halving.\n\n" +
 			"Everything is in one folder: a run folder for each trial, the table of trials, and best.yaml, a run file of the\n" +
 			"best settings. Interrupted or killed, weft sweep FOLDER goes on. Which trials there are and which are stopped\n" +
-			"follows from the file and its seed alone, with any number of workers.",
+			"follows from the file and its seed alone, with any number of workers.\n\n" +
+			"With --cluster, trials are runs of a cluster, each on as many workers as the file's run says (workers, 1 by\n" +
+			"default). Their records are fetched into the folder; checkpoints stay in the workers' --store.",
 		Example: "  weft sweep sweep.yaml --out runs/sweep\n  weft sweep runs/sweep\n  weft sweep runs/sweep --trials 50\n" +
+			"  weft sweep sweep.yaml --cluster 127.0.0.1:7700\n" +
 			"  weft sweep show runs/sweep\n  weft train --config runs/sweep/best.yaml --seeds 5",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -46,12 +51,16 @@ func (c *command) sweep() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()
+			f.room = !cmd.Flags().Changed("parallel")
 			return c.runSweep(cmd, args[0], f)
 		},
 	}
 	flags := cmd.Flags()
+	f.credentials.flags(cmd)
+	f.travel.flags(cmd)
+	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers train the trials; a sweep that was begun there goes on there without it")
 	flags.StringVar(&f.out, "out", "", "`folder` of a new sweep; default: one under runs/ with the file's name")
-	flags.IntVar(&f.parallel, "parallel", runtime.GOMAXPROCS(0), "`number` of trials trained at once; changes no result")
+	flags.IntVar(&f.parallel, "parallel", runtime.GOMAXPROCS(0), "`number` of trials trained at once, with --cluster as many as its workers have room for; changes no result")
 	flags.BoolVar(&f.children, "processes", false, "train every trial in a process of its own, so that one that crashes harms no other")
 	flags.IntVar(&f.trials, "trials", 0, "`number` of trials in all, instead of the file's; of a finished sweep, more than it has had")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
@@ -92,8 +101,8 @@ func (c *command) runSweep(cmd *cobra.Command, arg string, f *sweepFlags) error 
 	if err != nil {
 		return err
 	}
-	if paths := c.foreign(request.Layers{File: s.file.Run}); len(paths) > 0 {
-		return c.runBuilt(cmd.Context(), paths, "")
+	if l := (request.Layers{File: s.file.Run}); len(c.foreign(l)) > 0 {
+		return c.runBuiltWith(cmd.Context(), c.foreign(l), l.Policy(), (&trainFlags{elsewhere: f.elsewhere}).bring(c))
 	}
 	if f.parallel < 1 {
 		return fmt.Errorf("--parallel: %d is not a number of trials", f.parallel)
@@ -109,6 +118,15 @@ func (c *command) runSweep(cmd *cobra.Command, arg string, f *sweepFlags) error 
 		return err
 	}
 	defer release()
+	if len(f.addresses) > 0 {
+		room, err := s.joinCluster(cmd.Context(), f)
+		if err != nil {
+			return err
+		}
+		if f.room {
+			f.parallel = room
+		}
+	}
 	if err := s.begin(file); err != nil {
 		return err
 	}
@@ -125,6 +143,8 @@ type sweeping struct {
 	study *sweep.Study
 	base  *request.Request // run of the first values
 	train func(ctx context.Context, r *request.Request, dir string, until int64, metric string) (ended bool, err error)
+	on    []string       // addresses of the cluster that trains; none trains here
+	at    *clusterTrials // nil without a cluster
 }
 
 // openSweep reads what is to be searched.
@@ -143,7 +163,27 @@ func (c *command) openSweep(file, dir string, f *sweepFlags) (*sweeping, error) 
 	if f.children {
 		s.train = trainChild
 	}
-	return s, nil
+	s.on, err = sweepCluster(dir, f)
+	return s, err
+}
+
+// sweepCluster returns the cluster whose workers train, if one does: that of the flag, or the one
+// that a sweep was begun on.
+func sweepCluster(dir string, f *sweepFlags) ([]string, error) {
+	t, err := readTable(dir)
+	switch {
+	case err == nil && len(t.Cluster) == 0 && len(t.Trials) > 0 && len(f.addresses) > 0:
+		return nil, fmt.Errorf("--cluster: the trials of %s are trained on this machine, and their checkpoints are here: leave --cluster away, or begin a sweep in another folder", dir)
+	case err == nil && len(f.addresses) == 0:
+		f.addresses = t.Cluster
+	}
+	if f.ownProgram && len(f.addresses) == 0 {
+		return nil, errors.New("--own-program needs --cluster: elsewhere all trials are trained by this program")
+	}
+	if f.children && len(f.addresses) > 0 {
+		return nil, errors.New("--cluster and --processes: give one of them; trials of a cluster are in processes of its workers")
+	}
+	return f.addresses, nil
 }
 
 // plan checks the space against the settings that there are, by resolving runs at its ends, and
@@ -225,7 +265,7 @@ func (s *sweeping) begin(file string) error {
 	if err == nil && file != kept && string(old) != string(s.file.Text()) {
 		return fmt.Errorf("--out: %s already holds another sweep: name another folder, or go on with that one (weft sweep %s)", s.dir, s.dir)
 	}
-	if len(s.study.Trials) == 0 {
+	if len(s.study.Trials) == 0 && s.at == nil { // a cluster may have what is not here
 		session, release, err := request.Prepare(context.Background(), s.base, "", nil)
 		if err != nil {
 			return err

@@ -34,6 +34,7 @@ type trialTable struct {
 	Settings []string       `json:"settings"` // the settings that points have values of
 	Metric   string         `json:"metric"`
 	Goal     string         `json:"goal"`
+	Cluster  []string       `json:"cluster,omitempty"` // addresses of the coordinator whose workers train
 	Trials   []*sweep.Trial `json:"trials"`
 }
 
@@ -60,7 +61,7 @@ func readTrials(dir string) ([]*sweep.Trial, error) {
 
 // keep writes what the sweep is and how far it has come.
 func (s *sweeping) keep() error {
-	t := trialTable{Metric: s.file.Metric, Goal: s.file.Goal, Trials: s.study.Trials}
+	t := trialTable{Metric: s.file.Metric, Goal: s.file.Goal, Cluster: s.on, Trials: s.study.Trials}
 	for _, d := range s.dims {
 		t.Settings = append(t.Settings, d.Key)
 	}
@@ -93,7 +94,12 @@ func (s *sweeping) keepBest(best *sweep.Trial) error {
 func (s *sweeping) run(ctx context.Context, f *sweepFlags) error {
 	v := &sweepView{s: s, json: f.json}
 	v.begin()
-	err := s.study.Run(ctx, f.parallel, s.trial, func(t *sweep.Trial) error {
+	going, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	if s.at != nil {
+		s.at.abort = abort
+	}
+	err := s.study.Run(going, f.parallel, s.trial, func(t *sweep.Trial) error {
 		v.told(t)
 		return s.keep()
 	})
@@ -137,7 +143,8 @@ func (s *sweeping) trial(ctx context.Context, t *sweep.Trial, until int64) (out 
 	return out, nil
 }
 
-// advance trains a run until it has done so many steps, or to its end if until is 0.
+// advance trains a run until it has done so many steps, or to its end if until is 0. Whether it has
+// ended follows from its record: a run that is over only because it was not stopped in time has not.
 func (s *sweeping) advance(ctx context.Context, r *request.Request, dir string, until int64) (ended bool, err error) {
 	if until > 0 {
 		rows, err := record(dir)
@@ -145,7 +152,13 @@ func (s *sweeping) advance(ctx context.Context, r *request.Request, dir string, 
 			return false, err
 		}
 	}
-	return s.train(ctx, r, dir, until, s.file.Metric)
+	ended, err = s.train(ctx, r, dir, until, s.file.Metric)
+	if until > 0 && ended && err == nil {
+		var rows []metrics.Row
+		rows, err = record(dir)
+		ended = !sweep.Judged(rows, s.file.Metric, until)
+	}
+	return ended, err
 }
 
 // record reads the record of a run; there is none of one that has not begun.

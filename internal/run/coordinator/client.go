@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -198,6 +199,51 @@ func (c *coordinator) Logs(q *protocol.Named, to protocol.Sender[protocol.Chunk]
 	}
 	defer file.Close()
 	return a.tail(file, q, to)
+}
+
+// Record sends the lines of a run's record, as far as they are written.
+func (c *coordinator) Record(q *protocol.Named, to protocol.Sender[protocol.Chunk]) error {
+	if err := sameVersion(q.Version); err != nil {
+		return err
+	}
+	a, err := c.acting(to.Context())
+	if err != nil {
+		return err
+	}
+	s, _ := a.news.latest()
+	r, ok := find(s, q.Run)
+	if !ok {
+		r, ok = a.records.left(q.Run)
+	}
+	if !ok {
+		return unknownRun(q.Run)
+	}
+	x := a.records.known(r.Name)
+	if x == nil {
+		x = &record{dir: filepath.Join(a.records.dir, r.Name)}
+	} else if err := x.lane.wait(to.Context()); err != nil {
+		return err
+	}
+	lines, closeAll, err := x.read()
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := lines.Read(buffer)
+		if n > 0 {
+			if err := to.Send(&protocol.Chunk{Tail: buffer[:n]}); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // tail sends what a file holds, and what is added to it for as long as is asked for.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -318,6 +319,36 @@ func (r *record) write(number, offset int64, lines []byte) error {
 	r.end = max(r.end, at-start+int64(n))
 	r.lines.Open, r.dirty = max(r.lines.Open, r.end), true
 	return err
+}
+
+// read returns the lines that the record has now, and a function that closes its files. Lines that
+// are written meanwhile are not among them.
+func (r *record) read() (lines io.Reader, closeAll func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, err := metrics.StatRecord(r.path())
+	if err != nil {
+		return nil, nil, err
+	}
+	var parts []io.Reader
+	var files []*os.File
+	closeAll = func() {
+		for _, f := range files {
+			_ = f.Close() // it was only read
+		}
+	}
+	for i, size := range append(slices.Clone(all.Closed), all.Open) {
+		f, err := os.Open(all.Segment(i))
+		if errors.Is(err, fs.ErrNotExist) { // no line was written yet
+			continue
+		}
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		files, parts = append(files, f), append(parts, io.LimitReader(f, size))
+	}
+	return io.MultiReader(parts...), closeAll, nil
 }
 
 // grown reports a gap if the file has become shorter than it was.

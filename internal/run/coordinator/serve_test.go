@@ -443,3 +443,34 @@ func TestRecordDamaged(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordOf: the coordinator hands over a run's record, of all its files, as far as it is written.
+func TestRecordOf(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.submit("r", 1, 95, "")
+	c.whole("r", 95)
+	lines, err := c.client.Record(t.Context(), "r")
+	if err != nil || bytes.Count(lines, []byte("\n")) != 95 {
+		t.Errorf("%d lines, %v", bytes.Count(lines, []byte("\n")), err)
+	}
+	for _, run := range []string{"s", "../r"} {
+		if _, err := c.client.Record(t.Context(), run); err == nil || !strings.Contains(err.Error(), "there is no run") {
+			t.Errorf("%s: %v", run, err)
+		}
+	}
+	// The files of a run that the coordinator has forgotten, one of them closed.
+	dir := filepath.Join(c.runs, "old")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"config.yaml": "x", "metrics.000001.jsonl": "1\n2\n", "metrics.jsonl": "3\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines, err := c.client.Record(t.Context(), "old"); err != nil || string(lines) != "1\n2\n3\n" {
+		t.Errorf("%q, %v", lines, err)
+	}
+}

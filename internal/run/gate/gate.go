@@ -39,6 +39,7 @@ var methods = map[string]certs.Role{
 	"/weft.Control/Status":  certs.Read,
 	"/weft.Control/Watch":   certs.Read,
 	"/weft.Control/Logs":    certs.Read,
+	"/weft.Control/Record":  certs.Read,
 	"/weft.Mesh/Join":       certs.Work,
 }
 

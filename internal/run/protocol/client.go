@@ -254,6 +254,24 @@ func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer)
 	return nil
 }
 
+// Record returns the lines of a run's record, metrics.jsonl of its folder, as far as they are
+// written. Where the coordinator is replaced meanwhile it begins again.
+func (c *Client) Record(ctx context.Context, run string) ([]byte, error) {
+	var all []byte
+	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
+		all = nil
+		var m Chunk
+		return stream(ctx, conn, recordStream, Named{Version: Version, Run: run}, func(s grpc.ClientStream) error {
+			err := s.RecvMsg(&m)
+			if err == nil {
+				all = append(all, m.Tail...)
+			}
+			return err
+		})
+	})
+	return all, err
+}
+
 // follow receives a stream to its end, and anew where it breaks off before that.
 func (c *Client) follow(ctx context.Context, of grpc.StreamDesc, q Named, recv func(grpc.ClientStream) error, over func() bool) error {
 	for {

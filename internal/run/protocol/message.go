@@ -178,7 +178,7 @@ type Stage struct {
 	Tail    []byte        `json:"-"`
 }
 
-// Chunk is a piece of a log or of a program.
+// Chunk is a piece of a log, of a record or of a program.
 type Chunk struct {
 	Tail []byte `json:"-"`
 }

@@ -38,6 +38,8 @@ type Server interface {
 	Watch(*Named, Sender[core.Run]) error
 	// Logs sends what a run told.
 	Logs(*Named, Sender[Chunk]) error
+	// Record sends the lines of a run's record, as far as they are written.
+	Record(*Named, Sender[Chunk]) error
 }
 
 // Session is a coordinator's end of a worker's connection.
@@ -67,11 +69,12 @@ func (s Sender[T]) Send(m *T) error { return s.stream.SendMsg(m) }
 const service = "weft.Control"
 
 var (
-	joinStream  = grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true, Handler: join}
-	watchStream = grpc.StreamDesc{StreamName: "Watch", ServerStreams: true, Handler: answers(Server.Watch)}
-	stageStream = grpc.StreamDesc{StreamName: "Stage", ServerStreams: true, ClientStreams: true, Handler: stage}
-	progStream  = grpc.StreamDesc{StreamName: "Program", ServerStreams: true, Handler: answers(Server.Program)}
-	logsStream  = grpc.StreamDesc{StreamName: "Logs", ServerStreams: true, Handler: answers(Server.Logs)}
+	joinStream   = grpc.StreamDesc{StreamName: "Join", ServerStreams: true, ClientStreams: true, Handler: join}
+	watchStream  = grpc.StreamDesc{StreamName: "Watch", ServerStreams: true, Handler: answers(Server.Watch)}
+	stageStream  = grpc.StreamDesc{StreamName: "Stage", ServerStreams: true, ClientStreams: true, Handler: stage}
+	progStream   = grpc.StreamDesc{StreamName: "Program", ServerStreams: true, Handler: answers(Server.Program)}
+	logsStream   = grpc.StreamDesc{StreamName: "Logs", ServerStreams: true, Handler: answers(Server.Logs)}
+	recordStream = grpc.StreamDesc{StreamName: "Record", ServerStreams: true, Handler: answers(Server.Record)}
 )
 
 var description = grpc.ServiceDesc{
@@ -86,7 +89,7 @@ var description = grpc.ServiceDesc{
 		{MethodName: "Compact", Handler: call(Server.Compact)},
 		{MethodName: "Audit", Handler: call(Server.Audit)},
 	},
-	Streams: []grpc.StreamDesc{joinStream, stageStream, progStream, watchStream, logsStream},
+	Streams: []grpc.StreamDesc{joinStream, stageStream, progStream, watchStream, logsStream, recordStream},
 }
 
 func join(server any, stream grpc.ServerStream) error {

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -85,6 +86,12 @@ func (Tick) happen(c *Core) {
 	}
 }
 
+// abandoned begins the reason of a run that failed because it waited for workers in vain.
+const abandoned = "given up after waiting: "
+
+// Abandoned reports whether the run failed because it waited for workers in vain.
+func (r *Run) Abandoned() bool { return r.Phase == Failed && strings.HasPrefix(r.Why, abandoned) }
+
 // overdue ends the patience with a run.
 func (c *Core) overdue(r *Run) {
 	if r.Phase == Waiting && c.Now >= r.After {
@@ -102,7 +109,7 @@ func (c *Core) overdue(r *Run) {
 		return
 	}
 	if r.Phase == Waiting {
-		c.fail(r, "given up after waiting: "+r.Why)
+		c.fail(r, abandoned+r.Why)
 		return
 	}
 	for _, m := range r.Members {
