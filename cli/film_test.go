@@ -12,8 +12,8 @@ import (
 	"github.com/weft-rl/weft/env"
 )
 
-// TestFilms: weft eval --video films every built-in environment. The film has a picture of the first
-// observation and of every step, in more than one colour, and things move in it.
+// TestFilms: weft eval --video films every built-in environment. The film has a picture of the
+// first observation and of every step, in more than one colour, and things move in it.
 func TestFilms(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, e := range weft.Builtin().Environments {

@@ -143,8 +143,9 @@ func (s *sweeping) trial(ctx context.Context, t *sweep.Trial, until int64) (out 
 	return out, nil
 }
 
-// advance trains a run until it has done so many steps, or to its end if until is 0. Whether it has
-// ended follows from its record: a run that is over only because it was not stopped in time has not.
+// advance trains a run until it has done so many steps, or to its end if until is 0. Whether it
+// has ended follows from its record: a run that is over only because it was not stopped in time
+// has not.
 func (s *sweeping) advance(ctx context.Context, r *request.Request, dir string, until int64) (ended bool, err error) {
 	if until > 0 {
 		rows, err := record(dir)

@@ -156,6 +156,9 @@ func TestBrowser(t *testing.T) {
 	write(t, filepath.Join(dir, "stopped"), "Acrobot-v1", 1, "0.001", 8, -90)
 	s.Scan()
 	is(t, ctx, `[...document.querySelectorAll("#runs tbody tr")].some(r => r.textContent.includes("live 80 %"))`)
+	does(t, ctx, printed("print"))
+	is(t, ctx, `[...document.querySelectorAll("button")].every(b => b.closest("thead") || b.classList.contains("name") || !b.offsetParent) && ![...document.querySelectorAll("#details-body h3")].some(h => h.offsetParent && h.textContent === "Plan")`)
+	does(t, ctx, printed(""))
 	unnamed, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("button, input, select, img")].filter(e => e.offsetParent && !(e.textContent || e.ariaLabel || e.labels?.length || e.alt !== undefined)).map(e => e.outerHTML)`))
 	if err != nil {
 		t.Fatal(err)

@@ -444,7 +444,8 @@ func TestRecordDamaged(t *testing.T) {
 	}
 }
 
-// TestRecordOf: the coordinator hands over a run's record, of all its files, as far as it is written.
+// TestRecordOf: the coordinator hands over a run's record, of all its files, as far as it is
+// written.
 func TestRecordOf(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
