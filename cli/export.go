@@ -89,7 +89,7 @@ func exportable(err error, r *request.Request, dir string) error {
 	fields, unknown := config.Fields(r.Found.Config)
 	for _, f := range fields {
 		if unknown == nil && f.Key == "act_by" && f.Value == "search" {
-			return fmt.Errorf("the agent acts by a search, which an ONNX model cannot hold: weft export %s --set act_by=network exports its network, and weft serve %s answers with the search (%w)", dir, dir, err)
+			return fmt.Errorf("the agent acts by a search, which no exported file can hold: weft export %s --set act_by=network exports its network, and weft serve %s answers with the search (%w)", dir, dir, err)
 		}
 	}
 	return fmt.Errorf("the policy cannot be exported; weft serve %s answers with it: %w", dir, err)

@@ -25,6 +25,11 @@ func TestSetForOneCommand(t *testing.T) {
 		t.Errorf("return %v by search, %v by the network, %v by search again", search["return_mean"], network["return_mean"], again["return_mean"])
 	}
 	do(t, 0, "export", "games", "--set", "act_by=network")
+	for _, format := range []string{"onnx", "safetensors"} {
+		o := do(t, 1, "export", "games", "--format", format, "--out", "search."+format)
+		contains(t, o.errors, "the agent acts by a search", "weft export games --set act_by=network exports its network", "weft serve games answers with the search")
+		absent(t, "search."+format)
+	}
 	contains(t, do(t, 2, "eval", "games", "--set", "act_by").errors, "--set")
 	contains(t, do(t, 2, "eval", "games", "--set", "act_by=luck").errors, "act_by")
 }

@@ -84,7 +84,7 @@ func ONNX(p *runner.Player, about About) ([]byte, error) {
 	return text, nil
 }
 
-// Unwritable is the error of a policy that ONNX models cannot hold.
+// Unwritable is the error of a policy that ONNX models or architectures in JSON cannot hold.
 type Unwritable struct{ Err error }
 
 func (e Unwritable) Error() string { return e.Err.Error() }

@@ -100,7 +100,7 @@ func (d *describer) node(i int, n *ir.Node, live bool) error {
 		return nil
 	}
 	if len(n.Funcs) > 0 || len(n.Outputs) != 1 {
-		return fmt.Errorf("operation %s has branches or loops: an architecture in JSON cannot have them", n.Op)
+		return Unwritable{fmt.Errorf("operation %s has branches or loops: an architecture in JSON cannot have them", n.Op)}
 	}
 	v := n.Outputs[0]
 	if l, ok := n.Attr.(ir.Literal); ok {
