@@ -95,7 +95,13 @@ func TestConfigSchema(t *testing.T) {
 	var s struct {
 		Properties map[string]json.RawMessage
 		Defs       map[string]struct{ Properties map[string]json.RawMessage } `json:"$defs"`
-		AllOf      []any
+		Pattern    map[string]any                                             `json:"patternProperties"`
+		AllOf      []struct {
+			Then struct {
+				Properties    map[string]json.RawMessage
+				PropertyNames json.RawMessage
+			}
+		}
 	}
 	if err := json.Unmarshal([]byte(do(t, 0, "config", "schema").out), &s); err != nil {
 		t.Fatal(err)
@@ -109,6 +115,12 @@ func TestConfigSchema(t *testing.T) {
 			t.Errorf("%s has %d settings", a.Name, len(s.Defs[a.Name].Properties))
 		}
 	}
+	if ppo := s.AllOf[0].Then; s.Pattern[`^set\.`] == nil || !strings.Contains(string(ppo.PropertyNames), `"set.gamma"`) {
+		t.Errorf("%s: %s", s.Pattern, ppo.PropertyNames)
+	} else {
+		contains(t, string(ppo.Properties["set.gamma"]), `"#/$defs/ppo/properties/gamma"`)
+	}
+	contains(t, string(s.Properties["algorithm"]), `"pattern"`)
 	if len(s.AllOf) != len(weft.Builtin().Algorithms) || s.Properties["extends"] == nil || s.Properties["set"] == nil {
 		t.Errorf("%d rules", len(s.AllOf))
 	}

@@ -17,11 +17,13 @@ func JSONSchema(ptr any) (map[string]any, error) {
 	root := schemaObject("")
 	for _, s := range sch.settings {
 		at, key, parts := root, "", strings.Split(s.Key, ".")
-		for _, part := range parts[:len(parts)-1] {
-			key = under(key, part)
-			at = schemaGroup(at, part, sch.groups[key])
+		for i, part := range parts {
+			at["properties"].(map[string]any)[strings.Join(parts[i:], ".")] = s.jsonSchema() // dotted, but in its own group
+			if i < len(parts)-1 {
+				key = under(key, part)
+				at = schemaGroup(at, part, sch.groups[key])
+			}
 		}
-		at["properties"].(map[string]any)[parts[len(parts)-1]] = s.jsonSchema()
 	}
 	return root, nil
 }

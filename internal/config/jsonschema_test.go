@@ -34,9 +34,12 @@ func TestJSONSchema(t *testing.T) {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", path, err, text, want)
 		}
 	}
+	if dotted := got["properties"].(map[string]any)["net.init.gain"]; dotted == nil {
+		t.Error("a setting of a group has no dotted key")
+	}
 	net := got["properties"].(map[string]any)["net"].(map[string]any)
 	inner := net["properties"].(map[string]any)["init"].(map[string]any)["properties"].(map[string]any)
-	if net["description"] != "the network" || net["additionalProperties"] != false || inner["gain"] == nil {
+	if net["description"] != "the network" || net["additionalProperties"] != false || inner["gain"] == nil || inner["init.gain"] != nil || net["properties"].(map[string]any)["init.gain"] == nil {
 		t.Errorf("the group is %v", net)
 	}
 }

@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -38,11 +39,35 @@ func (s *Set) JSONSchema() (map[string]any, error) {
 		defs[a.Name] = of
 		rules = append(rules, map[string]any{
 			"if":   map[string]any{"properties": map[string]any{"algorithm": map[string]any{"const": a.Name}}, "required": []any{"algorithm"}},
-			"then": map[string]any{"properties": map[string]any{"set": map[string]any{"$ref": "#/$defs/" + a.Name}}},
+			"then": under(a.Name, of["properties"].(map[string]any)),
 		})
 	}
 	out["$defs"], out["allOf"] = defs, rules
+	out["patternProperties"] = map[string]any{`^set\.`: map[string]any{}} // each algorithm's rule says which
 	return out, nil
+}
+
+// under returns the schema of a run file's map for an algorithm with these settings: they are in
+// the group set, or have keys that begin with its name and a dot.
+func under(algorithm string, settings map[string]any) map[string]any {
+	place := "#/$defs/" + algorithm
+	all, dotted := map[string]any{"set": map[string]any{"$ref": place}}, []string{}
+	for key := range settings {
+		all["set."+key] = map[string]any{"$ref": place + "/properties/" + key}
+		dotted = append(dotted, "set."+key)
+	}
+	slices.Sort(dotted)
+	return map[string]any{
+		"properties":    all,
+		"propertyNames": map[string]any{"anyOf": []any{map[string]any{"not": map[string]any{"pattern": `^set\.`}}, map[string]any{"enum": dotted}}},
+	}
+}
+
+// forms are what a setting has that is none of the names: a path, or an environment with settings
+// or of a scheme.
+var forms = map[string]string{
+	"algorithm": `^(\.|/|[A-Za-z]:|$)`,
+	"env":       `^(\.|/|$)|[:?]`,
 }
 
 // suggest adds the names that settings usually have. Other text is allowed beside them, such as the
@@ -68,9 +93,12 @@ func (s *Set) suggest(all map[string]any) {
 		names["device"] = append(names["device"], d)
 	}
 	for key, list := range names {
-		x := all[key].(map[string]any)
+		x, other := all[key].(map[string]any), map[string]any{"type": "string"}
+		if form, ok := forms[key]; ok {
+			other["pattern"] = form
+		}
 		delete(x, "type")
-		x["anyOf"] = []any{map[string]any{"enum": unique(list)}, map[string]any{"type": "string"}}
+		x["anyOf"] = []any{map[string]any{"enum": unique(list)}, other}
 	}
 }
 
