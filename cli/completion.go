@@ -16,11 +16,38 @@ import (
 
 // shells writes the scripts of shells that complete commands.
 var shells = map[string]func(root *cobra.Command, w io.Writer) error{
-	"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+	"bash":       bashCompletion,
 	"zsh":        (*cobra.Command).GenZshCompletion,
 	"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 	"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
 }
+
+// bashCompletion writes Cobra's script, which needs the package bash-completion, with what it takes
+// of that package where it is not installed: the words of the line, parted at blanks alone.
+func bashCompletion(root *cobra.Command, w io.Writer) error {
+	err := root.GenBashCompletionV2(w, true)
+	if err == nil {
+		_, err = io.WriteString(w, bashWords)
+	}
+	return err
+}
+
+const bashWords = `
+__weft_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local line=${COMP_LINE:0:COMP_POINT}
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    cword=$((${#words[@]} - 1))
+    cur=${words[cword]}
+    prev=${words[cword > 0 ? cword - 1 : 0]}
+}
+`
 
 func (c *command) completion() *cobra.Command {
 	names := slices.Sorted(maps.Keys(shells))

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -173,5 +174,31 @@ func put(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBashCompletion: bash completes without the package bash-completion, words with equals signs
+// and colons in them too.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "weft")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "weft.bash"), do(t, 0, "completion", "bash").out)
+	for line, want := range map[string]string{
+		"weft swe": "sweep", "weft train mu": "muzero", "weft train ppo --env board/Tic": "board/TicTacToe-v0",
+		"weft train ppo --set gam": "gamma=", "weft train ppo --device=xla:cp": "cpu", "weft config sche": "schema",
+	} {
+		script := `source weft.bash; compopt() { :; }; COMP_LINE=$1; COMP_POINT=${#1}; COMP_WORDS=($1); __start_weft; printf '%s\n' "${COMPREPLY[@]}"`
+		cmd := exec.Command(bash, "--norc", "-c", script, "bash", line)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSpace(string(out)); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%q is completed as %q, want %q (%v)", line, got, want, err)
+		}
 	}
 }
