@@ -45,8 +45,8 @@ row reinforce reinforce CartPole-v1 400000 $return - "${online[@]}"
 row ac ac CartPole-v1 200000 $return - "${online[@]}"
 row r2d2 r2d2 CartPolePositions-v1 60000 $return - "${online[@]}"
 row sac sac Pendulum-v1 20000 $return -245.7:-68.3 "${online[@]}"
-row td3 td3 Pendulum-v1 20000 $return -242.1:-61.6 "${online[@]}"
-row ddpg ddpg Pendulum-v1 20000 $return -246.4:-57.8 "${online[@]}"
+row td3 td3 Pendulum-v1 20000 eval/return -242.1:-61.6 --eval-every 2000 --eval-episodes 20
+row ddpg ddpg Pendulum-v1 20000 eval/return -246.4:-57.8 --eval-every 2000 --eval-episodes 20
 
 # Several agents, on tiny tasks. In the two-step game VDN is known to reach 7 and QMIX 8.
 row mappo mappo Agents-v0 40000 $return - "${online[@]}"
@@ -59,6 +59,9 @@ row iql-independent iql-independent TwoStep-v0 20000 eval/return 6.8:7.2 --eval-
 # Games.
 row alphazero alphazero board/TicTacToe-v0 20000 eval/return - --eval-every 4000 --eval-episodes 40 --set act_by=network
 
+# Search in a learnt model.
+row muzero muzero CartPole-v1 32000 eval/return - --eval-every 4000 --eval-episodes 20
+
 # Data: episodes of the first run of sac, and the return of what recorded them.
 expert=$runs/expert.parquet
 [ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
@@ -68,7 +71,17 @@ row td3bc td3bc Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
 row iql iql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
 row awac awac Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
 row cql cql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row gail gail Pendulum-v1 50000 $return -245.7:-68.3 --data "$expert" "${online[@]}"
+row gail gail Pendulum-v1 200000 eval/return -245.7:-68.3 --data "$expert" --eval-every 20000 --eval-episodes 20
+
+# A league, by its payoff matrix, and a population, by its lineage.
+if wanted psro; then
+	[ -e "$runs/psro" ] || "$weft" train psro --env "board/KuhnPoker-v0?opponent=none" --steps 800000 --eval-episodes 0 --out "$runs/psro" >"$runs/psro.log" 2>&1
+	"$weft" league "$runs/psro" --svg "$here/psro.svg" >/dev/null
+fi
+if wanted population; then
+	[ -e "$runs/population" ] || "$weft" train ppo --env CartPole-v1 --population 8 --mutate learning_rate=1e-5..1e-1 --steps 40000 --exploit-every 4096 --eval-episodes 20 --out "$runs/population" >"$runs/population.log" 2>&1
+	"$weft" population "$runs/population" --svg "$here/population.svg" >/dev/null
+fi
 
 # Films.
 short() { # NAME ALGORITHM ENV LIMIT FLAG...
