@@ -60,13 +60,18 @@ type MLP struct {
 	Out     int
 	OutGain float64 // 0 means 1; policies start well with .01
 	Noise   Noise   // noise of all layers
+	Norm    bool    // divide hidden layers by their root mean square before the activation
 }
 
 // Apply returns the network's output for x, [..., features].
 func (m MLP) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	act := or(m.Act, activation.TypeTanh)
 	for i, units := range m.Hidden {
-		x = activation.Apply(act, m.Noise.Dense(c, sc.At("hidden_%d", i), x, units, or(m.Gain, math.Sqrt2)))
+		x = m.Noise.Dense(c, sc.At("hidden_%d", i), x, units, or(m.Gain, math.Sqrt2))
+		if m.Norm {
+			x = RMSNorm(c, sc.At("hidden_%d", i), x)
+		}
+		x = activation.Apply(act, x)
 	}
 	if m.Out == 0 {
 		return number(x)
