@@ -31,3 +31,13 @@ func (d *boundedGaussian) LogProb(action rl.Tree) *Node {
 	x := Min(Max(d.flat(action), Sub(d.middle, reach)), Add(d.middle, reach))
 	return ReduceSum(d.logDensity(x), -1)
 }
+
+// newSpread returns the distribution of NewSpreadHead by outputs x, [rows..., 2k].
+func newSpread(x *Node, box rl.Box) *gaussian {
+	y := Split(x, -1, 2)
+	middle, half := halves(y[0], box)
+	deviation := AddScalar(MulScalar(Sigmoid(AddScalar(y[1], 2)), .9), .1)
+	g := newGaussian(Add(middle, Mul(half, Tanh(y[0]))), Add(Log(deviation), Log(half)))
+	g.dims, g.dtype = box.Dims, box.Shape().DType
+	return g
+}

@@ -14,6 +14,7 @@ import (
 type Head struct {
 	leaves []rl.SpaceLeaf
 	form   form
+	mix    float64 // part of equal probabilities in single choices
 }
 
 // form is the kind of distribution that boxes get.
@@ -23,6 +24,7 @@ const (
 	free form = iota
 	bounded
 	squash
+	spread
 )
 
 // NewHead returns the head of a policy over any space. Boxes get a Gaussian whose
@@ -41,8 +43,18 @@ func NewSquashedHead(space rl.Space) Head { return newHead(space, squash) }
 // no mean reaches, counts as one just inside.
 func NewBoundedHead(space rl.Space) Head { return newHead(space, bounded) }
 
+// NewSpreadHead returns the head of a policy that is learnt from samples alone: boxes get a Gaussian
+// with means squashed by tanh into their bounds, and deviations that are outputs of the network as
+// well, from .1 to 1 of half the distance between the bounds. Samples are not squashed: Clip what
+// goes to the environment. Single choices get a part mix of equal probabilities.
+func NewSpreadHead(space rl.Space, mix float64) Head {
+	h := newHead(space, spread)
+	h.mix = mix
+	return h
+}
+
 func newHead(space rl.Space, f form) Head {
-	h := Head{space.Leaves(), f}
+	h := Head{leaves: space.Leaves(), form: f}
 	if len(h.leaves) == 0 {
 		rl.Failf("there are no actions in %s", space)
 	}
@@ -74,7 +86,7 @@ func (h Head) units(space rl.Space) int {
 		if t := s.Shape().DType; t != dtypes.Float32 && t != dtypes.Float64 {
 			return 0
 		}
-		if h.form == squash {
+		if h.form == squash || h.form == spread {
 			return 2 * size(s.Dims)
 		}
 		return size(s.Dims)
@@ -113,6 +125,9 @@ func mask(legal rl.Tree, leaf string) rl.Tensor {
 func (h Head) leaf(c *rl.Ctx, sc *model.Scope, l rl.SpaceLeaf, x *Node, legal rl.Tensor) Dist {
 	switch s := l.Space.(type) {
 	case rl.Discrete:
+		if h.mix > 0 {
+			x = Mixed(x, h.mix)
+		}
 		return Categorical(x, legal).From(s.Start)
 	case rl.MultiDiscrete:
 		return MultiDiscrete(x, s.N, legal)
@@ -123,6 +138,9 @@ func (h Head) leaf(c *rl.Ctx, sc *model.Scope, l rl.SpaceLeaf, x *Node, legal rl
 	if h.form == squash {
 		y := Split(x, -1, 2)
 		return Squashed(y[0], ClipScalar(y[1], -5, 2), box)
+	}
+	if h.form == spread {
+		return newSpread(x, box)
 	}
 	if l.Name != "" {
 		sc = sc.At("%s", l.Name)
