@@ -120,6 +120,7 @@ const (
 	ofLast
 	ofAll   // the discounted sum
 	ofStart // the memory at the start of a sequence
+	ofPatch // what Patch changes
 )
 
 // rolesOf reads the tags of E's fields, of which known lists the allowed ones.

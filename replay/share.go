@@ -22,7 +22,7 @@ func (t *store[E]) share(names []string, leaves []rl.Tensor, roles []role) []int
 		return out
 	}
 	for i, x := range leaves {
-		if !x.Ok() || t.apart(i) || roles[i] == ofAll || x.Shape().Size() == 0 {
+		if !x.Ok() || t.apart(i) || roles[i] == ofAll || roles[i] == ofPatch || x.Shape().Size() == 0 {
 			continue
 		}
 		row := rowOf(x)

@@ -53,7 +53,7 @@ type Options struct {
 	Ratio float64
 }
 
-var tableTags = map[string]role{"sum": ofAll, "last": ofLast}
+var tableTags = map[string]role{"sum": ofAll, "last": ofLast, "patch": ofPatch}
 
 // NewTable returns an empty table of capacity rows.
 //
