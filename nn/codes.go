@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"math"
-
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -60,9 +58,3 @@ func (k Codes) Balanced(post, prior *Node, free float64) (dyn, rep *Node) {
 	rep = k.Divergence(post, StopGradient(prior))
 	return MaxScalar(dyn, free), MaxScalar(rep, free)
 }
-
-// Entropy returns the entropies of distributions in nats, summed over the groups, [...].
-func (k Codes) Entropy(logp *Node) *Node { return Neg(ReduceSum(Mul(Exp(logp), logp), -1, -2)) }
-
-// Most returns the greatest entropy of a state.
-func (k Codes) Most() float64 { return float64(k.Groups) * math.Log(float64(k.Classes)) }

@@ -43,10 +43,10 @@ func NewSquashedHead(space rl.Space) Head { return newHead(space, squash) }
 // no mean reaches, counts as one just inside.
 func NewBoundedHead(space rl.Space) Head { return newHead(space, bounded) }
 
-// NewSpreadHead returns the head of a policy that is learnt from samples alone: boxes get a Gaussian
-// with means squashed by tanh into their bounds, and deviations that are outputs of the network as
-// well, from .1 to 1 of half the distance between the bounds. Samples are not squashed: Clip what
-// goes to the environment. Single choices get a part mix of equal probabilities.
+// NewSpreadHead returns the head of a policy that is learnt from samples alone: boxes get a
+// Gaussian with means squashed by tanh into their bounds, and deviations that are outputs of the
+// network as well, from .1 to 1 of half the distance between the bounds. Samples are not squashed:
+// Clip what goes to the environment. Single choices get a part mix of equal probabilities.
 func NewSpreadHead(space rl.Space, mix float64) Head {
 	h := newHead(space, spread)
 	h.mix = mix

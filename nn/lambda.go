@@ -1,6 +1,10 @@
 package nn
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
 
 // LambdaReturns returns the lambda-returns of paths that a model made up, [rows..., steps], from
 // rewards, the discounts of what comes after each step, and the values of the states that steps
@@ -31,4 +35,19 @@ func Reached(discount *Node) *Node {
 		out = append(out, w)
 	}
 	return Concatenate(out, last)
+}
+
+// ReplayedReturns returns the lambda-returns of replayed sequences, [rows, time], in which episodes
+// may end and the next begin, with values of the states that steps were taken in. Nothing comes
+// after a termination. Where another end of an episode (over) or of the sequence hides what came
+// next, a return is the value itself.
+func ReplayedReturns(gamma, lambda float64, reward, value, terminated, over *Node) *Node {
+	dims := value.Shape().Dimensions
+	time := Iota(value.Graph(), shapes.Make(dtypes.Int32, dims...), 1)
+	last := Equal(time, ConstAs(time, dims[1]-1))
+	hidden := LogicalAnd(LogicalOr(over, last), LogicalNot(terminated))
+	none := ZerosLike(value)
+	discount := Where(LogicalOr(hidden, terminated), none, AddScalar(none, gamma))
+	next := Concatenate([]*Node{ButFirst(value), SliceAxis(none, 1, AxisElem(0))}, 1)
+	return LambdaReturns(Where(hidden, value, reward), discount, next, lambda)
 }

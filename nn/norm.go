@@ -7,8 +7,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// RMSNorm returns x, [..., features], divided by the root of its mean square over the features, times
-// weights that start at 1 (Zhang and Sennrich, 2019).
+// RMSNorm returns x, [..., features], divided by the root of its mean square over the features,
+// times weights that start at 1 (Zhang and Sennrich, 2019).
 func RMSNorm(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	mean := ReduceAndKeep(Square(x), ReduceMean, -1)
 	scale := Param(c, sc, "scale", Fill(1), lastDim(x))

@@ -30,3 +30,16 @@ func LastTrue(x *Node) *Node {
 	none := Zeros(x.Graph(), shapes.Make(dtypes.Bool, x.Shape().Dimensions[0], 1))
 	return LogicalAnd(x, LogicalNot(Concatenate([]*Node{ButFirst(x), none}, 1)))
 }
+
+// StackTrees returns trees of one form with a new axis, along which they follow each other.
+func StackTrees(trees []rl.Tree, axis int) rl.Tree {
+	leaves := make([]rl.Tensor, trees[0].Len())
+	for i := range leaves {
+		parts := make([]*Node, len(trees))
+		for j, t := range trees {
+			parts[j] = t.At(i).Node()
+		}
+		leaves[i] = rl.Wrap(Stack(parts, axis))
+	}
+	return rl.NewTree(trees[0].Names(), leaves)
+}
