@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/algo/bc"
 	"github.com/weft-rl/weft/algo/cql"
 	"github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/dreamer"
 	"github.com/weft-rl/weft/algo/gail"
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/iql"
@@ -51,7 +52,7 @@ func Builtin() app.Set {
 			sac.Algorithm, td3.Algorithm, td3.DDPG, reinforce.Algorithm, ac.Algorithm, r2d2.Algorithm,
 			qmix.Algorithm, qmix.VDN, qmix.Independent, maddpg.Algorithm, maddpg.MATD3,
 			bc.Algorithm, td3bc.Algorithm, iql.Algorithm, awac.Algorithm, cql.Algorithm, gail.Algorithm,
-			alphazero.Algorithm, psro.Algorithm, muzero.Algorithm,
+			alphazero.Algorithm, psro.Algorithm, muzero.Algorithm, dreamer.Algorithm,
 		},
 		Environments: slices.Concat(classic.All, suite.All, mpe.All, tag.All, board.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
