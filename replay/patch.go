@@ -12,9 +12,9 @@ import (
 
 // Patch gives rows of a sample, by their index, new values of the field tagged `replay:"patch"`,
 // such as memory that newer weights have computed: x is a float32 tensor like that of the sample,
-// [rows, ...]; of sequences [rows, time, ...], with a value for every step, beyond the end of an episode
-// too. Steps that were overwritten since are left out. Of several values for one step that of the
-// last row counts, and of the last time in it.
+// [rows, ...]; of sequences [rows, time, ...], with a value for every step, beyond the end of an
+// episode too. Steps that were overwritten since are left out. Of several values for one step that
+// of the last row counts, and of the last time in it.
 //
 //weft:op patch writes whole
 func (t *Table[E]) Patch(index, x rl.Tensor) {
