@@ -173,9 +173,10 @@ type Config struct {
 	Buffer         int     `default:"500000" unit:"steps" range:"[1,)" doc:"steps that are kept"`
 	LearningStarts int64   `default:"1024" unit:"steps" range:"[1,)" doc:"steps taken before the first update"`
 
-	Units  int `default:"64" unit:"units" range:"[1,)" doc:"units of the layers of every network"`
-	Layers int `default:"3" unit:"layers" range:"[1,)" doc:"layers of encoder, decoder, actor and critic; other networks have one"`
-	Bins   int `default:"255" unit:"values" range:"[3,)" doc:"values that predicted rewards and returns are distributed over, an odd number"`
+	Units  int     `default:"64" unit:"units" range:"[1,)" doc:"units of the layers of every network"`
+	Layers int     `default:"3" unit:"layers" range:"[1,)" doc:"layers of encoder, decoder, actor and critic; other networks have one"`
+	Bins   int     `default:"255" unit:"values" range:"[3,)" doc:"values that predicted rewards and returns are distributed over, an odd number"`
+	Reach  float64 `default:"20" range:"(0,)" doc:"greatest of them on the scale of symlog: 20 is 485 million, 10 is 22,000. Nearer values predict small rewards better"`
 
 	nn.StateSpace
 	nn.Rate     `defaults:"learning_rate=1e-4"`
@@ -219,8 +220,8 @@ func (c *Config) Validate() error {
 // small makes the model and the batches small enough for one core of a CPU.
 func (c *Config) small() {
 	c.TrainEvery, c.TrainRatio, c.Batch, c.Length, c.Imagine = 8, 32, 8, 16, 10
-	c.Units, c.Layers, c.Deter, c.Blocks, c.Hidden, c.Groups, c.Classes, c.Bins = 64, 2, 128, 1, 64, 8, 8, 63
-	c.Buffer, c.LearningRate, c.Behaviour = 100_000, 1e-3, .3
+	c.Units, c.Layers, c.Deter, c.Blocks, c.Hidden, c.Groups, c.Classes = 64, 2, 128, 1, 64, 8, 8
+	c.Bins, c.Reach, c.Buffer, c.LearningRate = 63, 10, 100_000, 1e-3
 }
 
 // Algorithm is Dreamer for whoever runs it.
@@ -271,7 +272,7 @@ type net struct {
 }
 
 func newNet(s *rl.Scope, c Config, spec env.Spec) *net {
-	n := &net{Config: c, obs: spec.Obs, action: spec.Action, head: nn.NewSpreadHead(spec.Action, c.Unimix), codes: c.Codes(), bins: nn.Bins{N: c.Bins, Max: 20}}
+	n := &net{Config: c, obs: spec.Obs, action: spec.Action, head: nn.NewSpreadHead(spec.Action, c.Unimix), codes: c.Codes(), bins: nn.Bins{N: c.Bins, Max: c.Reach}}
 	n.model = rl.NewParams(s, "model", n.init)
 	n.actor = rl.NewParams(s, "actor", func(c *rl.Ctx, sc *model.Scope) { n.policy(c, sc, n.blank(c), rl.Tree{}).Mode() })
 	n.critic = rl.NewParams(s, "critic", func(c *rl.Ctx, sc *model.Scope) { n.value(c, sc, n.blank(c)) })
