@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-rl/weft/internal/launch"
+	"github.com/weft-rl/weft/internal/launch/kubernetes"
 	"github.com/weft-rl/weft/internal/launch/ray"
 	"github.com/weft-rl/weft/internal/launch/slurm"
 	"github.com/weft-rl/weft/internal/request"
@@ -24,8 +25,9 @@ import (
 // engines are the schedulers that runs can be submitted to, by name. An engine's options have a
 // flag of the same name.
 var engines = map[string]launch.Engine{
-	"ray":   &ray.Engine{},
-	"slurm": slurm.Engine{},
+	"kubernetes": &kubernetes.Engine{},
+	"ray":        &ray.Engine{},
+	"slurm":      slurm.Engine{},
 }
 
 func engineNames() []string { return slices.Sorted(maps.Keys(engines)) }
@@ -111,7 +113,7 @@ func (f *engineFlags) own() (out []launch.Option, err error) {
 
 // job returns what is to be submitted for a request.
 func (f *trainFlags) job(r *request.Request, out string, args []string, workers bool) (j launch.Job, err error) {
-	j = launch.Job{Name: filepath.Base(out), Args: args, Nodes: f.nodes}
+	j = launch.Job{Name: filepath.Base(out), Run: out, Args: args, Nodes: f.nodes}
 	if workers {
 		j.Workers = r.Workers
 	}
@@ -183,6 +185,9 @@ func (c *command) trainOn(cmd *cobra.Command, args []string, r *request.Request,
 		line = append(line, "--no-verify")
 	}
 	j, err := f.job(r, out, append(line, "--out", out), workers)
+	if err == nil {
+		err = f.pack(cmd, r, &j)
+	}
 	if err != nil {
 		return err
 	}
@@ -195,6 +200,9 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	if err := f.allot(ctx); err != nil {
 		return err
 	}
+	if f.serves() {
+		return c.serveJob(ctx, f)
+	}
 	if f.allocation != nil {
 		return c.lead(ctx, f, run, func(ctx context.Context) error { return c.runResume(ctx, run, more, f) })
 	}
@@ -202,7 +210,7 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	if err != nil {
 		return err
 	}
-	file, err := request.RunConfig(out)
+	file, err := f.runConfig(out)
 	if err != nil {
 		return err
 	}
@@ -215,6 +223,9 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	}
 	line := commandLine(cmd, []string{out}, append(notOfJob, engineNames()...))
 	j, err := f.job(r, out, line, request.Layers{Flags: more}.Sets("workers"))
+	if err == nil {
+		err = f.carry(r, &j)
+	}
 	if err != nil {
 		return err
 	}
@@ -251,7 +262,13 @@ func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, 
 	if err := makeFolder(filepath.Join(out, jobFolder), &undo); err != nil {
 		return err
 	}
-	if j.Program, err = stage(j.Program, filepath.Dir(out), &undo); err != nil {
+	if _, far := f.distant(); far {
+		err = keepText(out, submittedFile, j.Config)
+		undo = append(undo, func() error { return os.Remove(filepath.Join(out, jobFolder, submittedFile)) })
+	} else {
+		j.Program, err = stage(j.Program, filepath.Dir(out), &undo)
+	}
+	if err != nil {
 		return err
 	}
 	if f.dry {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,6 +116,8 @@ type herald struct {
 	restarts int
 	last     core.Run
 	when     time.Time
+	out      io.Writer // gets the account as lines too, if its folder is not seen where the job was submitted
+	printed  time.Time
 }
 
 // often bounds how often a run's account is written.
@@ -128,6 +131,10 @@ func (h *herald) tell(r core.Run) {
 		h.when = time.Now()
 		_ = keep(h.dir, progressFile, account{Restarts: h.restarts, Run: r})
 	}
+	if h.out != nil && (news || time.Since(h.printed) > looking) {
+		h.printed = time.Now()
+		_ = account{Restarts: h.restarts, Run: r}.print(h.out)
+	}
 }
 
 // over tells how the job ended.
@@ -140,6 +147,9 @@ func (h *herald) over(why error) error {
 	if err != nil { // numbers that JSON has no words for
 		p.Run.Progress = part.Progress{}
 		err = keep(h.dir, progressFile, p)
+	}
+	if h.out != nil {
+		err = errors.Join(err, p.print(h.out))
 	}
 	return err
 }
@@ -155,7 +165,8 @@ type jobFollower struct {
 	v       *viewer
 	said    string // standing of the job that was shown last
 	seen    account
-	missing int // questions in a row to which the engine answered that the job is over
+	far     *listener // nil if the run's folder is seen here
+	missing int       // questions in a row to which the engine answered that the job is over
 }
 
 // followJob shows a run until its job is over. If it is interrupted the run is saved and stopped.
@@ -166,6 +177,10 @@ func (c *command) followJob(ctx context.Context, r *request.Request, f *trainFla
 	}
 	j := &jobFollower{job: b, engine: f.engine(), out: out, v: &viewer{w: w, total: r.Steps, async: r.Async, begun: time.Now(), stays: true}}
 	w.Note(fmt.Sprintf("%v has run %s", b, filepath.Base(out)))
+	if d, far := f.distant(); far {
+		j.far = listen(ctx, d, b, out)
+		defer j.far.stop()
+	}
 	p, err := j.follow(ctx)
 	if err == nil && p.Error != "" {
 		err = errors.New(p.Error)
@@ -216,7 +231,9 @@ func (j *jobFollower) follow(ctx context.Context) (account, error) {
 // read shows what the leading command has told since.
 func (j *jobFollower) read() {
 	var p account
-	if recall(j.out, progressFile, &p) != nil {
+	if j.far != nil {
+		p = j.far.account()
+	} else if recall(j.out, progressFile, &p) != nil {
 		return // not there yet
 	}
 	if p.Restarts != j.seen.Restarts { // another coordinator counts its news from the beginning

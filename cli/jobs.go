@@ -66,8 +66,8 @@ func (c *command) statusOfJob(ctx context.Context, b job, out string, asJSON boo
 	if err != nil {
 		return err
 	}
-	var p account
-	if err := recall(out, progressFile, &p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	p, err := lastAccount(ctx, e, b, out)
+	if err != nil {
 		return err
 	}
 	s, err := e.Look(ctx, b.ID)
@@ -105,6 +105,9 @@ func (c *command) logsOfJob(ctx context.Context, b job, out string, follow bool)
 		return err
 	}
 	w := plain.Writer(c.out)
+	if d, far := e.(launch.Distant); far {
+		return printOutput(ctx, w, d, b, follow)
+	}
 	tick := time.NewTicker(often)
 	defer tick.Stop()
 	var at int64
@@ -153,6 +156,10 @@ func (c *command) stopJob(ctx context.Context, b job, out string) error {
 	e, err := b.engine()
 	if err != nil {
 		return err
+	}
+	if d, far := e.(launch.Distant); far { // its last words go with it
+		l := listen(ctx, d, b, out)
+		defer l.stop()
 	}
 	if err := e.Interrupt(ctx, b.ID); err != nil {
 		return err

@@ -41,7 +41,8 @@ func (c *command) lead(ctx context.Context, f *trainFlags, out string, train fun
 	if err := os.MkdirAll(filepath.Join(out, jobFolder), 0o755); err != nil {
 		return err
 	}
-	if c.set.Built() { // into a folder that goes with the building command
+	_, far := f.distant()
+	if c.set.Built() && !far { // into a folder that goes with the building command
 		program, err := self()
 		if err == nil {
 			f.program, err = stage(program, filepath.Dir(out), new([]func() error))
@@ -58,6 +59,9 @@ func (c *command) lead(ctx context.Context, f *trainFlags, out string, train fun
 		return err
 	}
 	t := &herald{dir: out, restarts: a.Restarts}
+	if far {
+		t.out = c.out
+	}
 	f.tell = t.tell
 	timed, stop := untilLimit(ctx, a.Limit)
 	defer stop()

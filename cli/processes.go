@@ -98,6 +98,7 @@ type place struct {
 	hosts    []string      // addresses that the certificate is for, beside loopback
 	env      []string      // variables of all processes
 	args     []string      // further arguments of the workers
+	leading  []string      // further arguments of the coordinator
 	apart    bool          // on several machines, of which a run can lose some
 }
 
@@ -105,7 +106,7 @@ type place struct {
 // their own, or in an engine's allocation.
 func (f *trainFlags) place(out, data string) (p place) {
 	if a := f.allocation; a != nil {
-		p = place{launcher: a.Launcher, slots: a.Slots, certs: filepath.Join(out, jobFolder, "certs"), hosts: append([]string{a.Host}, a.Hosts...), args: []string{"--" + apartFlag}, apart: true}
+		p = place{launcher: a.Launcher, slots: a.Slots, certs: cmp.Or(a.Certs, filepath.Join(out, jobFolder, "certs")), leading: a.Args, hosts: append([]string{a.Host}, a.Hosts...), args: []string{"--" + apartFlag}, apart: true}
 		for _, s := range a.Slots {
 			if s.Address != "" {
 				p.hosts = append(p.hosts, s.Address)
@@ -159,7 +160,7 @@ func newHousehold(f *trainFlags, out, device string) (*household, error) {
 		Env:     h.at.env,
 		Coordinator: launch.Task{Name: "coordinator", Args: append([]string{
 			"coordinator", "--listen", launch.Listen, "--certs", h.at.certs, "--data", data.Path, "--runs", runs, "--patience", fmt.Sprint(returning), "--json",
-		}, everything()...)},
+		}, slices.Concat(h.at.leading, everything())...)},
 	}
 	for i, s := range h.at.slots {
 		name := workerName(i)
@@ -170,7 +171,7 @@ func newHousehold(f *trainFlags, out, device string) (*household, error) {
 		if s.Address != "" {
 			args = append(args, "--listen", net.JoinHostPort(s.Address, "0"))
 		}
-		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: slices.Concat(args, h.at.args, everything())})
+		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: slices.Concat(args, s.Args, h.at.args, everything())})
 	}
 	return h, nil
 }

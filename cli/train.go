@@ -61,7 +61,7 @@ func (c *command) train() *cobra.Command {
 			"outlives the terminal. It goes on when nobody reads its output any more. With --cluster, Ctrl-C and\n" +
 			"SIGTERM have the cluster save the run and end it, and a closed terminal changes nothing; with\n" +
 			"--detach the command returns at once, and nothing that happens to it concerns the run. With --on, an\n" +
-			"engine, Ray or Slurm, runs it as a job, under the same rules as --cluster; weft status, logs, stop and\n" +
+			"engine, Kubernetes, Ray or Slurm, runs it as a job, under the same rules as --cluster; weft status, logs, stop and\n" +
 			"resume take the run's folder.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
@@ -78,6 +78,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --slurm time=2:00:00 --detach\n" +
 			"  weft train ppo --policy single-learner-coarse --on slurm --nodes 4 --dry-run > job.sh\n" +
 			"  weft train ppo --policy single-learner-coarse --on ray --nodes 4 --ray cpus=8\n" +
+			"  weft train ppo --policy single-learner-coarse --on kubernetes --nodes 4 --kubernetes image=weft --kubernetes claim=runs --dry-run\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
 			"  weft train sac --env Pendulum-v1 --demos expert.parquet --demo-fraction 0.25\n" +
 			"  weft train dqn --env atari:Breakout --set buffer=1000000 --storage disk --storage-limit 8GB\n" +
@@ -227,6 +228,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	if err := f.allot(cmd.Context()); err != nil {
 		return err
+	}
+	if f.serves() {
+		return c.serveJob(cmd.Context(), f)
 	}
 	if f.requeued() {
 		return c.goOnJob(cmd.Context(), f)

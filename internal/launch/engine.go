@@ -37,6 +37,8 @@ type Job struct {
 	Program string   // path of the binary, which all machines see
 	Args    []string // its arguments
 	Dir     string   // working folder
+	Run     string   // folder of the run
+	Config  []byte   // configuration of the run, for a Distant engine
 	Nodes   int      // machines; 0 leaves that to the engine
 	Workers int      // worker processes; 0 is one for each machine
 	Options []Option // further options, in the engine's own words
@@ -100,12 +102,32 @@ type Allocation struct {
 	// Drains calls drain for each slot whose machine is about to leave, and returns when ctx is
 	// done; nil if the engine does not tell.
 	Drains func(ctx context.Context, drain func(slot int))
+	// Serve runs workers for the job's leading command, which is another one, and returns when the
+	// job is over or ctx is done; nil in the leading command.
+	Serve func(ctx context.Context) error
+	// Certs is the folder of the certificates of the job's processes; empty is job/certs of the
+	// run's folder.
+	Certs string
+	Args  []string // further arguments of the coordinator
 }
 
 // Slot is the place of one worker.
 type Slot struct {
-	Node    string  // the engine's name of the machine
-	Address string  // address at which other machines reach it; empty if the worker is to find out
-	Cores   int     // cores for the worker; 0 is all
-	Memory  float64 // GiB for the worker; 0 is unknown
+	Node    string   // the engine's name of the machine
+	Address string   // address at which other machines reach it; empty if the worker is to find out
+	Cores   int      // cores for the worker; 0 is all
+	Memory  float64  // GiB for the worker; 0 is unknown
+	Args    []string // further arguments of the worker
+}
+
+// Distant is an engine whose machines do not see the files of this one. The command brings its
+// configuration along, its program is there already, and what happens to the run is told by what
+// the leading command prints.
+type Distant interface {
+	// ConfigFile returns the path at which the leading command finds the configuration of a Job.
+	ConfigFile() string
+	// Output calls line for each line that the leading command of a job has printed. With follow
+	// it goes on, also with commands that are started in its place, until the job is over or ctx is
+	// done.
+	Output(ctx context.Context, id string, follow bool, line func(string)) error
 }
