@@ -131,7 +131,7 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(noSuchFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", config.Width)))
 	root.AddCommand(c.train(), c.resume(), c.sweep(), c.population(), c.eval(), c.play(), c.record(), c.data(), c.compare(), c.league(), c.plot(), c.metrics(), c.export(), c.serve(), c.ui(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.profile(), c.simulate(), c.generate(), c.groupingsOf(), c.verify(),
-		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.drain(), c.audit(), c.delete(), c.compact(), c.certs(), c.launchers(), c.chaos(), c.planner(), c.guest(),
+		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.drain(), c.audit(), c.delete(), c.compact(), c.certs(), c.launchers(), c.image(), c.chaos(), c.planner(), c.guest(),
 		c.config(), c.doctor(), c.version(), c.completion(), c.man())
 	c.completions(root)
 	fold(root)
