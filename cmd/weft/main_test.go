@@ -33,6 +33,7 @@ var binary = sync.OnceValues(func() (string, error) {
 var built string // the folder of the binary, once there is one
 
 func TestMain(m *testing.M) {
+	becomeContainer()
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: commands that tests start are to take it as usual
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

@@ -99,7 +99,11 @@ func (e *Engine) Submit(ctx context.Context, j launch.Job) (text string, err err
 	var made struct {
 		Metadata struct{ Namespace, UID string }
 	}
-	if err := w.create(ctx, &made, m.job); err != nil {
+	out, err := w.create(ctx, m.job)
+	if err == nil {
+		err = json.Unmarshal(out, &made)
+	}
+	if err != nil {
 		return "", err
 	}
 	w.namespace = made.Metadata.Namespace
@@ -109,8 +113,7 @@ func (e *Engine) Submit(ctx context.Context, j launch.Job) (text string, err err
 			err = errors.Join(err, at.remove(context.WithoutCancel(ctx)))
 		}
 	}()
-	var others struct{}
-	if err := w.create(ctx, &others, m.owned(made.Metadata.UID)...); err != nil {
+	if _, err := w.create(ctx, m.owned(made.Metadata.UID)...); err != nil {
 		return "", err
 	}
 	if _, err := w.call(ctx, "", "patch", "job", m.name, "--type=merge", "--patch", `{"spec":{"suspend":false}}`); err != nil {
@@ -119,13 +122,13 @@ func (e *Engine) Submit(ctx context.Context, j launch.Job) (text string, err err
 	return at.String(), at.begun(ctx)
 }
 
-// create has kubectl make objects.
-func (c cluster) create(ctx context.Context, v any, all ...object) error {
+// create has kubectl make objects, and returns them as JSON, one after the other.
+func (c cluster) create(ctx context.Context, all ...object) ([]byte, error) {
 	text, err := print(all...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.into(ctx, v, text, "create", "--filename=-")
+	return c.call(ctx, text, "create", "--filename=-", "--output=json")
 }
 
 // remove removes a job, with all that it owns, and lets its pods end in their time.

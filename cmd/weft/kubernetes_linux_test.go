@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-rl/weft/internal/launch/kubernetes/kubernetestest"
+)
+
+// onKubernetes starts a Kubernetes whose nodes have an image of this program.
+func onKubernetes(t *testing.T) *kubernetestest.Cluster {
+	return kubernetestest.Start(t, func(path string) {
+		do(t, t.TempDir(), 0, "image", "--out", path, "--tag", kubernetestest.Image)
+	})
+}
+
+// pods adds what has a run trained by three nodes.
+func pods(out string, args []string, more ...string) []string {
+	return append(on("kubernetes", out, args), append([]string{"--kubernetes", "image=" + kubernetestest.Image, "--kubernetes", "claim=runs", "--kubernetes", "grace=60"}, more...)...)
+}
+
+// goneJob waits until nothing of a run is left in the cluster.
+func goneJob(t *testing.T, c *kubernetestest.Cluster, run string) {
+	t.Helper()
+	c.Await(t, "nothing is left of "+run, func() bool {
+		return !strings.Contains(c.Kubectl("get", "job,pod,secret,configmap,service,pdb", "-o", "name"), "/"+run+"-")
+	})
+}
+
+// Runs on Kubernetes end in the bits of the plain loop, whatever happens to their pods and nodes.
+// The submitting machine does not see their folder.
+func TestKubernetes(t *testing.T) {
+	c := onKubernetes(t)
+	dir := t.TempDir()
+	plain := map[string]event{}
+	for name, steps := range map[string]string{"ppo": "98304", "dqn": "6144"} {
+		line, _ := do(t, dir, 0, small(name, steps, "--out", "plain-"+name)...)
+		plain[name] = parse(t, line)
+	}
+	steps := fmt.Sprint(plain["ppo"].Steps)
+	// The claim is mounted where the folder of runs is here.
+	real := func(out string) string { return filepath.Join(c.Runs, out) }
+	end := func(t *testing.T, p *process, out string, want event) {
+		t.Helper()
+		line, code := p.end()
+		if code != 0 {
+			t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), c.Kubectl("get", "pods,jobs,events"))
+		}
+		sameBits(t, parse(t, line), want)
+		c.Kubectl("delete", "job", "--all", "--cascade=foreground")
+		goneJob(t, c, out)
+	}
+	t.Run("ppo and dqn", func(t *testing.T) {
+		for name, want := range plain {
+			began := time.Now()
+			p := start(t, dir, pods("whole-"+name, small(name, fmt.Sprint(want.Steps)))...)
+			if !p.until(`"iteration"`, 1) {
+				t.Fatalf("it ended early: %s", p.stderr.String())
+			}
+			t.Logf("%s: first iteration %.1f s after the command", name, time.Since(began).Seconds())
+			end(t, p, "whole-"+name, want)
+			t.Logf("%s: over %.1f s after the command", name, time.Since(began).Seconds())
+		}
+	})
+	t.Run("a worker's pod is killed", func(t *testing.T) {
+		p := start(t, dir, pods("pod", small("ppo", steps))...)
+		saved(t, c, real("pod"), 4096)
+		c.KillPod(podOf(c, "pod", 1))
+		end(t, p, "pod", plain["ppo"])
+	})
+	t.Run("the leading pod is killed", func(t *testing.T) {
+		p := start(t, dir, pods("first", small("ppo", steps))...)
+		saved(t, c, real("first"), 4096)
+		c.KillPod(podOf(c, "first", 0))
+		end(t, p, "first", plain["ppo"])
+	})
+	for index, out := range []string{"leadernode", "node"} {
+		t.Run("the node is lost of pod "+fmt.Sprint(index), func(t *testing.T) {
+			p := start(t, dir, pods(out, small("ppo", steps))...)
+			saved(t, c, real(out), 4096)
+			node := c.NodeOf(podOf(c, out, index))
+			c.Kill(node)
+			c.Kubectl("delete", "node", node) // as clouds do
+			time.Sleep(2 * time.Second)
+			c.Revive(node)
+			end(t, p, out, plain["ppo"])
+		})
+	}
+	t.Run("a node is drained", func(t *testing.T) {
+		for index, out := range []string{"drainleader", "drainworker"} {
+			p := start(t, dir, pods(out, small("ppo", steps))...)
+			saved(t, c, real(out), 4096)
+			node := c.NodeOf(podOf(c, out, index))
+			if said := c.Kubectl("drain", node, "--timeout=90s", "--ignore-daemonsets"); !strings.Contains(said, "drained") {
+				t.Error(said)
+			}
+			c.Kubectl("uncordon", node)
+			end(t, p, out, plain["ppo"])
+		}
+	})
+	t.Run("stopped, resumed", func(t *testing.T) {
+		do(t, dir, 0, pods("stop", small("ppo", steps, "--detach"))...)
+		saved(t, c, real("stop"), 4096)
+		if line, _ := do(t, dir, 0, "status", "stop", "--json"); !strings.Contains(line, `"state":"RUNNING`) || !strings.Contains(line, `"name":"stop"`) {
+			t.Errorf("its status is %s", line)
+		}
+		if line, _ := do(t, dir, 0, "logs", "stop"); line == "" {
+			t.Error("it has no log")
+		}
+		if _, said := do(t, dir, 2, "resume", "stop", "--on", "kubernetes", "--nodes", "2", "--kubernetes", "image=weft:test", "--kubernetes", "claim=runs"); !strings.Contains(said, "still has the run") {
+			t.Error(said)
+		}
+		do(t, dir, 0, "stop", "stop")
+		goneJob(t, c, "stop")
+		p := start(t, dir, "resume", "stop", "--on", "kubernetes", "--nodes", "2", "--kubernetes", "image=weft:test", "--kubernetes", "claim=runs", "--json")
+		end(t, p, "stop", plain["ppo"])
+		if line, _ := do(t, dir, 0, "status", "stop", "--json"); !strings.Contains(line, `"over":true`) {
+			t.Errorf("its status is %s", line)
+		}
+	})
+	t.Run("by hand, then at home", func(t *testing.T) {
+		p := start(t, dir, pods("hand", small("ppo", steps, "--dry-run"))...)
+		var text strings.Builder
+		for p.lines.Scan() {
+			fmt.Fprintln(&text, p.lines.Text())
+		}
+		p.end()
+		c.Apply(text.String())
+		c.Await(t, "the job is over", func() bool { return strings.Contains(c.Kubectl("get", "jobs"), "Complete") })
+		if out, err := exec.Command("cp", "-r", real("hand"), filepath.Join(dir, "fetched")).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		line, _ := do(t, dir, 0, "resume", "fetched", "--json") // which says that it is over
+		sameBits(t, parse(t, line), plain["ppo"])
+		c.Kubectl("delete", "job,service,secret,configmap,pdb", "-l", "app.kubernetes.io/managed-by=weft")
+		goneJob(t, c, "hand")
+	})
+}
+
+// podOf returns the beginning of the name of a run's pod.
+func podOf(c *kubernetestest.Cluster, run string, index int) string {
+	for name := range strings.FieldsSeq(c.Kubectl("get", "jobs", "-o", "custom-columns=N:.metadata.name", "--no-headers")) {
+		if strings.HasPrefix(name, run+"-") {
+			return fmt.Sprintf("%s-%d-", name, index)
+		}
+	}
+	return "there is no job of " + run
+}
+
+// What Kubernetes refuses is said in a sentence, and leaves nothing behind.
+func TestKubernetesRefuses(t *testing.T) {
+	c := onKubernetes(t)
+	c.Apply(`
+{apiVersion: v1, kind: Namespace, metadata: {name: full}}
+---
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: full}, spec: {hard: {pods: "0"}}}
+`)
+	c.Await(t, "the quota is known", func() bool { return strings.Contains(c.Kubectl("get", "quota", "-n", "full"), "pods: 0/0") })
+	for _, x := range []struct {
+		more []string
+		want string
+		code int
+	}{
+		{[]string{"nodes=9"}, "9 nodes are asked for, and the cluster has 3", 1},
+		{[]string{"gpus=8"}, "a pod asks for 8 of nvidia.com/gpu, and no node of the cluster has more than 0", 1},
+		{[]string{"cpus=64"}, "a pod asks for 64 CPUs", 1},
+		{[]string{"context=nowhere"}, `context "nowhere" does not exist; kubectl config get-contexts lists`, 1},
+		{[]string{"context=nobody"}, "log in again", 1},
+		{[]string{"context=poor"}, `User "poor" cannot`, 1},
+		{[]string{"namespace=absent"}, `namespaces "absent" not found`, 1},
+		{[]string{"namespace=full"}, "exceeded quota: few", 1},
+		{[]string{"image=elsewhere:1"}, "the image cannot be pulled: ", 1},
+		{[]string{"gpus=few"}, "is no whole number", 2},
+	} {
+		dir := t.TempDir()
+		args := append(small("ppo", "4096", "--policy", "single-learner-coarse", "--on", "kubernetes", "--out", "refused"), "--kubernetes", "claim=runs")
+		if n, ok := strings.CutPrefix(x.more[0], "nodes="); ok {
+			args = append(args, "--nodes", n, "--kubernetes", "image=weft:test")
+		} else {
+			args = append(args, "--nodes", "2", "--kubernetes", "image=weft:test", "--kubernetes", x.more[0])
+		}
+		_, said := do(t, dir, x.code, args...)
+		if !strings.Contains(said, x.want) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%q: %s", x.more, said)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%q: %v is left", x.more, left)
+		}
+		goneJob(t, c, "refused")
+	}
+	if left := c.Kubectl("get", "job,pod,secret,service,pdb", "-n", "full", "-o", "name"); left != "" {
+		t.Errorf("%s is left", left)
+	}
+}
