@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weft-rl/weft/internal/launch/kubernetes/kubernetestest"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // onKubernetes starts a Kubernetes whose nodes have an image of this program.
@@ -42,7 +45,9 @@ func TestKubernetes(t *testing.T) {
 		line, _ := do(t, dir, 0, small(name, steps, "--out", "plain-"+name)...)
 		plain[name] = parse(t, line)
 	}
-	steps := fmt.Sprint(plain["ppo"].Steps)
+	const steps = "1048576" // enough for something to happen in between
+	line, _ := do(t, dir, 0, small("ppo", steps, "--out", "plain-long")...)
+	long := parse(t, line)
 	// The claim is mounted where the folder of runs is here.
 	real := func(out string) string { return filepath.Join(c.Runs, out) }
 	end := func(t *testing.T, p *process, out string, want event) {
@@ -67,17 +72,31 @@ func TestKubernetes(t *testing.T) {
 			t.Logf("%s: over %.1f s after the command", name, time.Since(began).Seconds())
 		}
 	})
+	hit := func(t *testing.T, p *process, out string) { // what was done to it was done in time
+		t.Helper()
+		line, code := p.end()
+		if code != 0 {
+			t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), c.Kubectl("get", "pods,jobs,events"))
+		}
+		sameBits(t, parse(t, line), long)
+		said, _ := do(t, dir, 0, "status", out, "--json")
+		if strings.Contains(said, `"restarts":0`) && strings.Contains(said, `"epoch":1,`) {
+			t.Errorf("nothing has happened to it: %.300s", said)
+		}
+		c.Kubectl("delete", "job", "--all", "--cascade=foreground")
+		goneJob(t, c, out)
+	}
 	t.Run("a worker's pod is killed", func(t *testing.T) {
 		p := start(t, dir, pods("pod", small("ppo", steps))...)
 		saved(t, c, real("pod"), 4096)
 		c.KillPod(podOf(c, "pod", 1))
-		end(t, p, "pod", plain["ppo"])
+		hit(t, p, "pod")
 	})
 	t.Run("the leading pod is killed", func(t *testing.T) {
 		p := start(t, dir, pods("first", small("ppo", steps))...)
 		saved(t, c, real("first"), 4096)
 		c.KillPod(podOf(c, "first", 0))
-		end(t, p, "first", plain["ppo"])
+		hit(t, p, "first")
 	})
 	for index, out := range []string{"leadernode", "node"} {
 		t.Run("the node is lost of pod "+fmt.Sprint(index), func(t *testing.T) {
@@ -88,7 +107,7 @@ func TestKubernetes(t *testing.T) {
 			c.Kubectl("delete", "node", node) // as clouds do
 			time.Sleep(2 * time.Second)
 			c.Revive(node)
-			end(t, p, out, plain["ppo"])
+			hit(t, p, out)
 		})
 	}
 	t.Run("a node is drained", func(t *testing.T) {
@@ -100,7 +119,7 @@ func TestKubernetes(t *testing.T) {
 				t.Error(said)
 			}
 			c.Kubectl("uncordon", node)
-			end(t, p, out, plain["ppo"])
+			hit(t, p, out)
 		}
 	})
 	t.Run("stopped, resumed", func(t *testing.T) {
@@ -118,7 +137,7 @@ func TestKubernetes(t *testing.T) {
 		do(t, dir, 0, "stop", "stop")
 		goneJob(t, c, "stop")
 		p := start(t, dir, "resume", "stop", "--on", "kubernetes", "--nodes", "2", "--kubernetes", "image=weft:test", "--kubernetes", "claim=runs", "--json")
-		end(t, p, "stop", plain["ppo"])
+		end(t, p, "stop", long)
 		if line, _ := do(t, dir, 0, "status", "stop", "--json"); !strings.Contains(line, `"over":true`) {
 			t.Errorf("its status is %s", line)
 		}
@@ -136,10 +155,61 @@ func TestKubernetes(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		line, _ := do(t, dir, 0, "resume", "fetched", "--json") // which says that it is over
-		sameBits(t, parse(t, line), plain["ppo"])
+		sameBits(t, parse(t, line), long)
 		c.Kubectl("delete", "job,service,secret,configmap,pdb", "-l", "app.kubernetes.io/managed-by=weft")
 		goneJob(t, c, "hand")
 	})
+}
+
+// Runs survive twenty faults in a row, two in each: pods and nodes killed, nodes drained, in an
+// order that a seed decides.
+func TestKubernetesFaults(t *testing.T) {
+	c := onKubernetes(t)
+	dir := t.TempDir()
+	const steps = "2097152"
+	line, _ := do(t, dir, 0, small("ppo", steps, "--out", "plain")...)
+	want := parse(t, line)
+	order := rand.New(rand.NewPCG(1, 2))
+	faults := map[string]int{}
+	for run := range 10 {
+		out := fmt.Sprintf("run%d", run)
+		p := start(t, dir, pods(out, small("ppo", steps))...)
+		var did []string
+		for range 2 {
+			at, err := part.ReadCommitted(filepath.Join(c.Runs, out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			saved(t, c, filepath.Join(c.Runs, out), at.Step()+8192)
+			index := order.IntN(3)
+			pod := podOf(c, out, index)
+			c.Await(t, "the pod is there", func() bool { return c.NodeOf(pod) != "" && c.NodeOf(pod) != "<none>" })
+			node, kind := c.NodeOf(pod), []string{"pod killed", "node killed", "node drained"}[order.IntN(3)]
+			switch kind {
+			case "pod killed":
+				c.KillPod(pod)
+			case "node killed":
+				c.Kill(node)
+				c.Kubectl("delete", "node", node)
+				c.Revive(node)
+			default:
+				c.Kubectl("drain", node, "--timeout=90s", "--ignore-daemonsets")
+				c.Kubectl("uncordon", node)
+			}
+			faults[kind]++
+			did = append(did, fmt.Sprintf("%s (pod %d)", kind, index))
+		}
+		line, code := p.end()
+		if code != 0 {
+			t.Fatalf("%v: exit code %d\n%s\n%s\n%s", did, code, line, p.stderr.String(), c.Kubectl("get", "pods,jobs,events"))
+		}
+		sameBits(t, parse(t, line), want)
+		said, _ := do(t, dir, 0, "status", out, "--json")
+		t.Logf("%s: %v; %s", out, did, regexp.MustCompile(`"(restarts|epoch)":\d+`).FindAllString(said, 2))
+		c.Kubectl("delete", "job", "--all", "--cascade=foreground")
+		goneJob(t, c, out)
+	}
+	t.Logf("none of %v lost", faults)
 }
 
 // podOf returns the beginning of the name of a run's pod.

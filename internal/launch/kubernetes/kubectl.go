@@ -60,20 +60,27 @@ func (c cluster) into(ctx context.Context, v any, input string, args ...string) 
 // klog matches the beginning of lines that kubectl's libraries log.
 var klog = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d`)
 
+// What to do about a cluster that is not there.
+const (
+	where    = "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"
+	contexts = "kubectl config get-contexts lists those that there are"
+)
+
 // advice says what to do about a problem of kubectl's, by what its text has.
 var advice = []struct{ text, do string }{
 	{"exceeded quota", "ask for less with --kubernetes cpus=, memory= or gpus=, or for another namespace"},
 	{"is forbidden", "ask for the right, or take another namespace with --kubernetes namespace=NAME"},
 	{"Unauthorized", "log in again: kubectl auth whoami shows who you are there"},
 	{"provide credentials", "log in again: kubectl auth whoami shows who you are there"},
-	{"connection refused", "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"},
-	{"no such host", "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"},
-	{"i/o timeout", "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"},
-	{"deadline exceeded", "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"},
-	{"unable to connect", "kubectl cluster-info shows where it looks; KUBECONFIG and --kubernetes context=NAME name another cluster"},
-	{"current-context", "kubectl config get-contexts lists those that there are"},
-	{"context was not found", "kubectl config get-contexts lists those that there are"},
-	{"does not exist", "kubectl config get-contexts lists those that there are"},
+	{"connection refused", where},
+	{"was refused", where},
+	{"no such host", where},
+	{"i/o timeout", where},
+	{"deadline exceeded", where},
+	{"unable to connect", where},
+	{"current-context", contexts},
+	{"context was not found", contexts},
+	{"does not exist", contexts},
 	{"unknown field", "Weft needs Kubernetes 1.31 or newer"},
 	{"namespaces \"", "kubectl get namespaces lists those that there are"},
 }
