@@ -83,6 +83,16 @@ func (f *trainFlags) runConfig(out string) ([]config.Assignment, error) {
 	return request.RunConfig(out)
 }
 
+// notHere adds to the error of a folder without a run where the run is, if an engine has it on
+// machines that do not see this one's files.
+func notHere(out string, why error) error {
+	b, _, ok := jobIn(out)
+	if _, far := engines[b.Engine].(launch.Distant); !ok || !far {
+		return why
+	}
+	return fmt.Errorf("%w: it is where %v has written it; weft resume %s --on %s goes on there, and a copy of that folder can be resumed here", why, b, out, b.Engine)
+}
+
 // keepText writes a file of the job's folder.
 func keepText(out, name string, text []byte) error {
 	return os.WriteFile(filepath.Join(out, jobFolder, name), text, 0o644)

@@ -81,7 +81,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	}
 	file, err := request.RunConfig(dir)
 	if err != nil {
-		return err
+		return notHere(dir, err)
 	}
 	before, r, err := c.resumed(ctx, file, more, filepath.Join(dir, request.ConfigFile), f)
 	if r == nil {

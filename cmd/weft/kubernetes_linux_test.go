@@ -136,6 +136,9 @@ func TestKubernetes(t *testing.T) {
 		}
 		do(t, dir, 0, "stop", "stop")
 		goneJob(t, c, "stop")
+		if _, said := do(t, dir, 2, "resume", "stop"); !strings.Contains(said, "weft resume stop --on kubernetes goes on there") {
+			t.Error(said)
+		}
 		p := start(t, dir, "resume", "stop", "--on", "kubernetes", "--nodes", "2", "--kubernetes", "image=weft:test", "--kubernetes", "claim=runs", "--json")
 		end(t, p, "stop", long)
 		if line, _ := do(t, dir, 0, "status", "stop", "--json"); !strings.Contains(line, `"over":true`) {
