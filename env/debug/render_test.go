@@ -34,7 +34,7 @@ func TestDraw(t *testing.T) {
 		"legal":   {masked{MaskedOptions{3}}, rl.One(rl.FromFlat(s, []bool{true, true, false}, 1, 3)), "GW."},
 		"cue":     {memory{MemoryOptions{3}}, memorised(0), ".R/B."},
 		"blank":   {memory{MemoryOptions{3}}, memorised(2), "../B."},
-		"asked":   {memory{MemoryOptions{3}}, memorised(4), "../B."},
+		"asked":   {memory{MemoryOptions{3}}, memorised(4), "GG/BB"},
 		"agents":  {agents, rl.One(rl.FromFlat(s, []int32{0, 2}, 1, 2)), "R../..R"},
 		"kinds":   {kinds{agents, identityContinuous{}}, both, "R../..g/..R"},
 		"game":    {twoStep{}, rl.One(number(1)), ".R."},
