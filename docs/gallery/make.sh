@@ -46,7 +46,7 @@ row ac ac CartPole-v1 200000 $return - "${online[@]}"
 row r2d2 r2d2 CartPolePositions-v1 60000 $return - "${online[@]}"
 row sac sac Pendulum-v1 20000 $return -245.7:-68.3 "${online[@]}"
 row td3 td3 Pendulum-v1 20000 eval/return -242.1:-61.6 --eval-every 2000 --eval-episodes 20
-row ddpg ddpg Pendulum-v1 20000 eval/return -246.4:-57.8 --eval-every 2000 --eval-episodes 20
+row ddpg ddpg Pendulum-v1 20000 $return -246.4:-57.8 "${online[@]}"
 
 # Several agents, on tiny tasks. In the two-step game VDN is known to reach 7 and QMIX 8.
 row mappo mappo Agents-v0 40000 $return - "${online[@]}"
