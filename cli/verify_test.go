@@ -117,7 +117,7 @@ func TestVerify(t *testing.T) {
 		{"c51 --set envs=5 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8 --set atoms=11", 9},
 		{"qrdqn --set envs=5 --set train_every=2 --set updates=2 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8", 9},
 		{"bc --data debug:continuous --set batch=11 --set hidden=8", 5},
-		{"gail --env IdentityContinuous-v0 --data debug:continuous --set envs=5 --set horizon=8 --set hidden=8 --set batch=11 --set recent=50", 5},
+		{"gail --env IdentityContinuous-v0 --data debug:continuous --set envs=5 --set horizon=8 --set hidden=8 --set batch=11 --set recent=50", 9},
 		{"rainbow --set envs=5 --set train_every=2 --set updates=2 --set learning_starts=100 --set batch=16 --set buffer=500 --set hidden=8 --set atoms=11", 9},
 	} {
 		o := run(t.Context(), weft.Builtin(), append([]string{"verify"}, strings.Fields(c.args)...)...)
