@@ -181,6 +181,7 @@ type Config struct {
 	nn.StateSpace
 	nn.Rate     `defaults:"learning_rate=1e-4"`
 	Behaviour   float64 `default:"0.3" range:"(0,)" doc:"step size of actor and critic, as a part of learning_rate"`
+	AdamEps     float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm float64 `default:"100" range:"[0,)" doc:"norm to which the gradients of model, actor and critic are clipped, each over its own parameters; 0 is no bound"`
 	FreeNats    float64 `default:"1" unit:"nats" range:"[0,)" doc:"divergence of the predicted from the observed latent states below which neither is moved"`
 	DynScale    float64 `default:"1" range:"[0,)" doc:"weight of the divergence for the prediction"`
@@ -244,7 +245,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if spec.Agents > 1 {
 		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
 	}
-	n, rule := newNet(s, *c, spec), nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{}}
+	n, rule := newNet(s, *c, spec), nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}
 	l := &Learner{Config: *c, fast: n.critic, slow: n.slow, scale: n.scale}
 	l.model, l.modelLoss = rl.NewOpt(s, "model's adam", rule, n.model), rl.NewLoss(s, "model", n.modelLoss, n.model)
 	l.actor, l.actorLoss = rl.NewOpt(s, "actor's adam", rule, n.actor), rl.NewLoss(s, "actor", n.actorLoss, n.actor)
