@@ -96,8 +96,9 @@ func recall(out, name string, v any) error {
 
 // account is the leading command's report of a job's run.
 type account struct {
-	Restarts int      `json:"restarts"` // of the job
-	Over     bool     `json:"over"`     // the job does not go on with the run
+	Restarts int      `json:"restarts"`       // of the job
+	Over     bool     `json:"over"`           // the job does not go on with the run
+	Left     bool     `json:"left,omitempty"` // the command was told to end, and is started again unless the job is over
 	Error    string   `json:"error,omitempty"`
 	Run      core.Run `json:"run"`
 }
@@ -137,9 +138,11 @@ func (h *herald) tell(r core.Run) {
 	}
 }
 
-// over tells how the job ended.
-func (h *herald) over(why error) error {
-	p := account{Restarts: h.restarts, Over: true, Run: h.last}
+// over tells how the job ended. A command that was told to end may be started again, by an engine
+// that has moved it to another machine.
+func (h *herald) over(why error, told bool) error {
+	left := told && h.out != nil
+	p := account{Restarts: h.restarts, Over: !left, Left: left, Run: h.last}
 	if why != nil && !errors.As(why, new(exitStatus)) {
 		p.Error = why.Error()
 	}
@@ -207,7 +210,7 @@ func (j *jobFollower) follow(ctx context.Context) (account, error) {
 		}
 		if time.Since(looked) > looking {
 			looked = time.Now()
-			if err := j.look(stopping); err != nil {
+			if over, err := j.look(stopping); over || err != nil {
 				return j.seen, err
 			}
 		}
@@ -244,12 +247,12 @@ func (j *jobFollower) read() {
 	}
 }
 
-// look asks the engine for the job, and says what is news. A job that is over and told nothing is
-// an error.
-func (j *jobFollower) look(ctx context.Context) error {
+// look asks the engine for the job, says what is news, and reports whether the job is over, with its
+// leading command told to end. A job that is over otherwise and told nothing is an error.
+func (j *jobFollower) look(ctx context.Context) (over bool, err error) {
 	s, err := j.engine.Look(ctx, j.ID)
 	if err != nil {
-		return nil // the engine may be back soon; the run does not depend on it
+		return false, nil // the engine may be back soon; the run does not depend on it
 	}
 	if j.missing++; s.Phase != launch.Over {
 		j.missing = 0
@@ -258,8 +261,11 @@ func (j *jobFollower) look(ctx context.Context) error {
 		j.said = s.Text
 		j.v.w.Note(fmt.Sprintf("%v is %s", j.job, plain.Line(s.Text)))
 	}
+	if j.read(); j.missing > 0 && j.seen.Left {
+		return true, nil
+	}
 	if j.missing < 3 { // its last words may be on their way through a shared file system
-		return nil
+		return false, nil
 	}
 	text := fmt.Sprintf("%v is %s, and the run is not over", j.job, s.Text)
 	if s.Log != "" {
@@ -268,5 +274,5 @@ func (j *jobFollower) look(ctx context.Context) error {
 	if request.Taken(j.out) {
 		text += fmt.Sprintf("; weft resume %s --on %s goes on", j.out, j.Engine)
 	}
-	return errors.New(text)
+	return false, errors.New(text)
 }

@@ -71,7 +71,7 @@ func (c *command) lead(ctx context.Context, f *trainFlags, out string, train fun
 			return nil
 		}
 	}
-	return errors.Join(err, t.over(err))
+	return errors.Join(err, t.over(err, ctx.Err() != nil))
 }
 
 // untilLimit returns a context that is done when a signal says that the job's time is nearly over.

@@ -81,7 +81,7 @@ func TestKubernetes(t *testing.T) {
 		sameBits(t, parse(t, line), long)
 		said, _ := do(t, dir, 0, "status", out, "--json")
 		if strings.Contains(said, `"restarts":0`) && strings.Contains(said, `"epoch":1,`) {
-			t.Errorf("nothing has happened to it: %.300s", said)
+			t.Errorf("nothing has happened to it: %.300s\n%s", said, c.Kubectl("logs", "-l", "batch.kubernetes.io/job-completion-index=0", "--tail=-1"))
 		}
 		c.Kubectl("delete", "job", "--all", "--cascade=foreground")
 		goneJob(t, c, out)
@@ -115,7 +115,7 @@ func TestKubernetes(t *testing.T) {
 			p := start(t, dir, pods(out, small("ppo", steps))...)
 			saved(t, c, real(out), 4096)
 			node := c.NodeOf(podOf(c, out, index))
-			if said := c.Kubectl("drain", node, "--timeout=90s", "--ignore-daemonsets"); !strings.Contains(said, "drained") {
+			if said := c.Kubectl("drain", node, "--timeout=90s", "--delete-emptydir-data"); !strings.HasSuffix(said, " drained") {
 				t.Error(said)
 			}
 			c.Kubectl("uncordon", node)
@@ -145,6 +145,16 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("its status is %s", line)
 		}
 	})
+	t.Run("interrupted", func(t *testing.T) {
+		p := start(t, dir, pods("ctrlc", small("ppo", steps))...)
+		saved(t, c, real("ctrlc"), 4096)
+		p.signal(os.Interrupt)
+		if line, code := p.end(); code != 130 || !strings.Contains(line, `"event":"interrupted"`) {
+			t.Errorf("exit code %d: %s\n%s", code, line, p.stderr.String())
+		}
+		goneJob(t, c, "ctrlc")
+		end(t, start(t, dir, "resume", "ctrlc", "--on", "kubernetes", "--workers", "2", "--kubernetes", "image=weft:test", "--kubernetes", "claim=runs", "--json"), "ctrlc", long)
+	})
 	t.Run("by hand, then at home", func(t *testing.T) {
 		p := start(t, dir, pods("hand", small("ppo", steps, "--dry-run"))...)
 		var text strings.Builder
@@ -169,7 +179,7 @@ func TestKubernetes(t *testing.T) {
 func TestKubernetesFaults(t *testing.T) {
 	c := onKubernetes(t)
 	dir := t.TempDir()
-	const steps = "2097152"
+	const steps = "1048576"
 	line, _ := do(t, dir, 0, small("ppo", steps, "--out", "plain")...)
 	want := parse(t, line)
 	order := rand.New(rand.NewPCG(1, 2))
@@ -196,7 +206,9 @@ func TestKubernetesFaults(t *testing.T) {
 				c.Kubectl("delete", "node", node)
 				c.Revive(node)
 			default:
-				c.Kubectl("drain", node, "--timeout=90s", "--ignore-daemonsets")
+				if said := c.Kubectl("drain", node, "--timeout=90s", "--delete-emptydir-data"); !strings.HasSuffix(said, " drained") {
+					t.Error(said)
+				}
 				c.Kubectl("uncordon", node)
 			}
 			faults[kind]++

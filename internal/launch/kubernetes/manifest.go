@@ -79,6 +79,7 @@ func build(j launch.Job, w wish, unique, secret string) manifests {
 			"template": object{
 				"metadata": object{"labels": m.labels(), "annotations": object{
 					"prometheus.io/scrape": "true", "prometheus.io/path": "/metrics", "prometheus.io/port": fmt.Sprint(healthPort),
+					"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": "scratch",
 				}},
 				"spec": m.pod(j, w, apart, n),
 			},
@@ -91,8 +92,9 @@ func build(j launch.Job, w wish, unique, secret string) manifests {
 			"clusterIP": "None", "publishNotReadyAddresses": true, "selector": object{instance: m.name},
 			"ports": list{object{"name": "weft", "port": hubPort}, object{"name": "metrics", "port": healthPort}},
 		}},
+		// Of a job's pods Kubernetes does not take maxUnavailable, nor a part.
 		{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta(), "spec": object{
-			"maxUnavailable": 1, "selector": object{"matchLabels": object{instance: m.name}},
+			"minAvailable": n - 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": object{"matchLabels": object{instance: m.name}},
 		}},
 	}
 	return m
