@@ -247,8 +247,8 @@ func (j *jobFollower) read() {
 	}
 }
 
-// look asks the engine for the job, says what is news, and reports whether the job is over, with its
-// leading command told to end. A job that is over otherwise and told nothing is an error.
+// look asks the engine for the job, says what is news, and reports whether the job is over, with
+// its leading command told to end. A job that is over otherwise and told nothing is an error.
 func (j *jobFollower) look(ctx context.Context) (over bool, err error) {
 	s, err := j.engine.Look(ctx, j.ID)
 	if err != nil {
