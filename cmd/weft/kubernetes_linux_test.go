@@ -227,6 +227,28 @@ func TestKubernetesFaults(t *testing.T) {
 	t.Logf("none of %v lost", faults)
 }
 
+// An author's package is compiled into an image, which the pods run.
+func TestKubernetesOwn(t *testing.T) {
+	dir := own(t)
+	c := kubernetestest.Start(t, func(path string) {
+		do(t, dir, 0, "image", "--out", path, "--tag", kubernetestest.Image, "--env", "./env")
+	})
+	args := func(more ...string) []string {
+		return append([]string{
+			"train", "ppo", "--env", "./env?numbers=4", "--steps", "6400", "--eval-episodes", "4", "--json",
+			"--set", "envs=2", "--set", "horizon=8", "--set", "hidden=8", "--set", "epochs=1", "--set", "minibatches=1",
+		}, more...)
+	}
+	line, _ := do(t, dir, 0, args("--out", "whole")...)
+	want := parse(t, line)
+	p := start(t, dir, pods("mine", args("--workers", "2"))...)
+	line, code := p.end()
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s\n%s", code, line, p.stderr.String(), c.Kubectl("get", "pods,jobs"))
+	}
+	sameBits(t, parse(t, line), want)
+}
+
 // podOf returns the beginning of the name of a run's pod.
 func podOf(c *kubernetestest.Cluster, run string, index int) string {
 	for name := range strings.FieldsSeq(c.Kubectl("get", "jobs", "-o", "custom-columns=N:.metadata.name", "--no-headers")) {

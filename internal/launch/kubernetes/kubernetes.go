@@ -221,60 +221,58 @@ func (e *Engine) Output(ctx context.Context, job string, follow bool, line func(
 	}
 }
 
+// nodeList is what is read of nodes.
+type nodeList struct {
+	Items []struct {
+		Metadata struct{ Labels map[string]string }
+		Status   struct{ Allocatable map[string]json.RawMessage }
+	}
+}
+
 // fits refuses a job that no node of the cluster has room for, if this user may see the nodes. An
 // autoscaler may add some: then it is waited for.
 func (e *Engine) fits(ctx context.Context, j launch.Job, w wish) error {
-	if w.wait {
-		return nil
-	}
-	var nodes struct {
-		Items []struct {
-			Metadata struct{ Labels map[string]string }
-			Status   struct{ Allocatable map[string]json.RawMessage }
-		}
-	}
-	if err := w.cluster.into(ctx, &nodes, "", "get", "nodes"); err != nil {
+	var nodes nodeList
+	if err := w.cluster.into(ctx, &nodes, "", "get", "nodes"); err != nil || w.wait || len(nodes.Items) == 0 {
 		return nil // it may not look: the scheduler will say
 	}
-	var alike []map[string]json.RawMessage
-	for _, n := range nodes.Items {
-		matches := true
+	if err := nodes.fit(j, w); err != nil {
+		return fmt.Errorf("%w; kubectl describe nodes shows what there is, and --kubernetes wait lets the job wait for nodes that an autoscaler adds", err)
+	}
+	return nil
+}
+
+// fit reports what a job asks for and the nodes do not have, whatever runs on them now.
+func (l nodeList) fit(j launch.Job, w wish) error {
+	cpus, _ := strconv.ParseFloat(w.cpus, 64) // it was read before
+	needs := map[string]float64{"cpu": cpus, "memory": w.memory * (1 << 30), w.gpu: float64(w.gpus)}
+	alike, room, gpus := 0, 0, 0.0
+	for _, n := range l.Items {
+		matches, fits := true, true
 		for label, value := range w.selector {
 			matches = matches && n.Metadata.Labels[label] == value
 		}
+		for name, amount := range needs {
+			fits = fits && quantity(n.Status.Allocatable[name]) >= amount
+		}
 		if matches {
-			alike = append(alike, n.Status.Allocatable)
+			alike++
+			gpus = max(gpus, quantity(n.Status.Allocatable[w.gpu]))
 		}
-	}
-	const elsewhere = "kubectl describe nodes shows what there is; --kubernetes wait lets the job wait for nodes that an autoscaler adds"
-	if len(nodes.Items) == 0 {
-		return nil
-	}
-	if len(alike) == 0 {
-		return fmt.Errorf("the cluster has no node with the labels of --kubernetes node-selector; %s", elsewhere)
-	}
-	cpus, _ := strconv.ParseFloat(w.cpus, 64) // it was read before
-	room := 0
-	best := map[string]float64{}
-	for _, has := range alike {
-		fit := true
-		for name, needs := range map[string]float64{"cpu": cpus, "memory": w.memory * (1 << 30), w.gpu: float64(w.gpus)} {
-			x := quantity(has[name])
-			best[name] = max(best[name], x)
-			fit = fit && x >= needs
-		}
-		if fit {
+		if matches && fits {
 			room++
 		}
 	}
 	n, apart := pods(j)
 	switch {
-	case float64(w.gpus) > best[w.gpu]:
-		return fmt.Errorf("a pod asks for %d of %s, and no node of the cluster has more than %.0f: ask for fewer with --kubernetes gpus=N; %s", w.gpus, w.gpu, best[w.gpu], elsewhere)
+	case alike == 0:
+		return errors.New("the cluster has no node with the labels of --kubernetes node-selector")
+	case float64(w.gpus) > gpus:
+		return fmt.Errorf("a pod asks for %d of %s, and no node of the cluster has more than %.0f: ask for fewer with --kubernetes gpus=N", w.gpus, w.gpu, gpus)
 	case room == 0:
-		return fmt.Errorf("a pod asks for %s CPUs and %g GiB, and no node of the cluster has both: ask for less with --kubernetes cpus=N and memory=N; %s", w.cpus, w.memory, elsewhere)
+		return fmt.Errorf("a pod asks for %s CPUs and %g GiB, and no node of the cluster has both: ask for less with --kubernetes cpus=N and memory=N", w.cpus, w.memory)
 	case apart && room < n:
-		return fmt.Errorf("%d nodes are asked for, and the cluster has %d that a pod fits on: ask for fewer with --nodes, or for pods that share nodes with --workers N; %s", n, room, elsewhere)
+		return fmt.Errorf("%d nodes are asked for, and the cluster has %d that a pod fits on: ask for fewer with --nodes, or for pods that share nodes with --workers N", n, room)
 	}
 	return nil
 }
