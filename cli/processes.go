@@ -190,8 +190,10 @@ func (h *household) start(ctx context.Context) (client *protocol.Client, err err
 	}
 	client = &protocol.Client{Addresses: []string{h.cluster.Address()}, TLS: h.tls, Patience: 30 * time.Second}
 	gathering, cancel := context.WithCancelCause(ctx)
+	all := *h
+	all.at.apart = false // the run does not begin without one of them
 	var watch sync.WaitGroup
-	watch.Go(func() { h.watch(gathering, cancel, func(string) {}) })
+	watch.Go(func() { all.watch(gathering, cancel, func(string) {}) })
 	err = client.Gather(gathering, len(h.spec.Workers))
 	if err != nil {
 		err = cmp.Or(context.Cause(gathering), err)

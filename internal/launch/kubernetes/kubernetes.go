@@ -232,8 +232,11 @@ type nodeList struct {
 // fits refuses a job that no node of the cluster has room for, if this user may see the nodes. An
 // autoscaler may add some: then it is waited for.
 func (e *Engine) fits(ctx context.Context, j launch.Job, w wish) error {
+	if w.wait {
+		return nil
+	}
 	var nodes nodeList
-	if err := w.cluster.into(ctx, &nodes, "", "get", "nodes"); err != nil || w.wait || len(nodes.Items) == 0 {
+	if err := w.cluster.into(ctx, &nodes, "", "get", "nodes"); err != nil || len(nodes.Items) == 0 {
 		return nil // it may not look: the scheduler will say
 	}
 	if err := nodes.fit(j, w); err != nil {

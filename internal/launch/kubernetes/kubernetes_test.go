@@ -186,7 +186,7 @@ const (
 	noRoom   = `{"items": [{"status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]}}]}`
 	overFull = `{"items": [{"reason": "FailedCreate", "message": "pods x is forbidden: exceeded quota: few"}]}`
 	badJob   = `{"metadata": {"uid": "u1"}, "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "PodFailurePolicy"}]}}`
-	badPod   = `{"items": [{"status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 2, "message": "epoch 1\nweft: --steps: -3\n"}}}]}}]}`
+	badPod   = `{"items": [{"status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 2, "message": "epoch 1\nweft: --steps: -3\n{}\n"}}}]}}]}`
 )
 
 // TestSubmit: a job is made with all that it owns, and what keeps it from beginning is said in a

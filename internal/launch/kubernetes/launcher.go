@@ -72,8 +72,12 @@ func (l launcher) Launch(ctx context.Context, s launch.Spec) (launch.Cluster, er
 	return c, nil
 }
 
-// at returns a task with the address of its pod.
+// at returns a task with the address of its pod, before whose ports an address of IPv6 has
+// brackets.
 func at(t launch.Task, ip string) launch.Task {
+	if strings.Contains(ip, ":") {
+		ip = "[" + ip + "]"
+	}
 	args := make([]string, len(t.Args))
 	for i, a := range t.Args {
 		args[i] = strings.ReplaceAll(a, podAddress, ip)

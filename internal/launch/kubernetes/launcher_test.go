@@ -136,6 +136,15 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestAt: arguments have the address of the pod that a process runs in.
+func TestAt(t *testing.T) {
+	for ip, want := range map[string]string{"10.0.0.1": "10.0.0.1:7702", "fd00::1": "[fd00::1]:7702"} {
+		if got := at(launch.Task{Args: []string{"--listen", "{pod}:7702"}}, ip).Args[1]; got != want {
+			t.Errorf("%s: %s", ip, got)
+		}
+	}
+}
+
 // TestTooMany: more workers than pods are refused.
 func TestTooMany(t *testing.T) {
 	_, err := launcher{hub: newHub("job", 1), ip: "127.0.0.1"}.Launch(t.Context(), launch.Spec{Workers: make([]launch.Task, 2)})

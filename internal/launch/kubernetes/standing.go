@@ -131,17 +131,20 @@ func (j jobObject) over(pods podList) (s standing, over bool) {
 	return s, over
 }
 
-// why returns the last words of a pod that failed.
-func (l podList) why() string {
+// why returns what the command of a pod that failed says is wrong. Lines about the run may follow.
+func (l podList) why() (said string) {
 	for _, p := range l.Items {
 		for _, c := range p.Status.ContainerStatuses {
 			if t := c.State.Terminated; t != nil && (t.ExitCode == 1 || t.ExitCode == 2) {
-				text := strings.TrimSpace(t.Message)
-				return strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "weft: ")
+				for line := range strings.Lines(t.Message) {
+					if text, ok := strings.CutPrefix(line, "weft: "); ok {
+						said = strings.TrimSpace(text)
+					}
+				}
 			}
 		}
 	}
-	return ""
+	return said
 }
 
 // standing returns where a job stands that has pods.
