@@ -66,9 +66,9 @@ func (t *Trainer) Collect(run *rl.Run) {
 func (t *Trainer) Learn(run *rl.Run) {
 	for u := range t.Updates() {
 		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
-		been := t.Learner.Model(run, u, s)
-		t.Replay.Patch(s.Index, been.Memory)
-		t.Learner.Behave(run, u, Start{s, been})
+		post := t.Learner.Model(run, u, s)
+		t.Replay.Patch(s.Index, post.Memory)
+		t.Learner.Behave(run, u, Start{s, post})
 	}
 }
 
@@ -91,16 +91,16 @@ type (
 		Reward, Terminated, Over rl.Tensor
 		Memory                   rl.Tensor `replay:"patch"`
 	}
-	// Been holds the states of sequences, [rows, time, ...], and how well the model predicted
-	// them, [rows, time].
-	Been struct {
+	// Posterior holds the states of sequences, [rows, time, ...], and the losses of what the model
+	// predicts there, [rows, time].
+	Posterior struct {
 		Memory, State                        rl.Tensor
 		Observed, Reward, Continue, Dynamics rl.Tensor
 	}
 	// Start is where imagined paths start: in every state of sequences.
 	Start struct {
-		Sample replay.Sample[Step]
-		Been   Been
+		Sample    replay.Sample[Step]
+		Posterior Posterior
 	}
 	// Dream holds paths, [rows, time, imagine, ...]: states, returns, how likely a path got there,
 	// and the actor's entropy. Replayed are the returns of the sequences themselves, [rows, time].
@@ -119,7 +119,7 @@ func (a *Actor) Act(k rl.Key, in ActIn) ActOut { return a.act.Call(k, in) }
 // Learner improves the weights.
 type Learner struct {
 	Config
-	modelLoss            *rl.Loss[replay.Sample[Step], Been]
+	modelLoss            *rl.Loss[replay.Sample[Step], Posterior]
 	actorLoss            *rl.Loss[Start, Dream]
 	criticLoss           *rl.Loss[Dream, rl.Tensor]
 	model, actor, critic *rl.Opt
@@ -127,15 +127,15 @@ type Learner struct {
 	scale                *rl.Percentiles
 }
 
-// Model makes update u of the model and returns where the sequences have been.
-func (l *Learner) Model(run *rl.Run, u int, s replay.Sample[Step]) Been {
-	g, been := l.modelLoss.Grad(run.Key("model", u), s)
+// Model makes update u of the model and returns the states of the sequences.
+func (l *Learner) Model(run *rl.Run, u int, s replay.Sample[Step]) Posterior {
+	g, post := l.modelLoss.Grad(run.Key("model", u), s)
 	l.model.Apply(g, l.Rate.At(run.Progress()))
-	run.Log("loss/observation", been.Observed)
-	run.Log("loss/reward", been.Reward)
-	run.Log("loss/continue", been.Continue)
-	run.Log("loss/dynamics", been.Dynamics)
-	return been
+	run.Log("loss/observation", post.Observed)
+	run.Log("loss/reward", post.Reward)
+	run.Log("loss/continue", post.Continue)
+	run.Log("loss/dynamics", post.Dynamics)
+	return post
 }
 
 // Behave makes update u of the actor, on paths that it imagines, and of the critic on the same
@@ -369,7 +369,7 @@ func (n *net) decide(c *rl.Ctx, in ActIn, greedy bool) ActOut {
 // modelLoss follows sequences, from the stored memory of their first step on, and returns how far
 // the model's predictions are from what happened. Where an episode is over the memory of the next
 // begins empty.
-func (n *net) modelLoss(c *rl.Ctx, s replay.Sample[Step]) (loss, weight rl.Tensor, been Been) {
+func (n *net) modelLoss(c *rl.Ctx, s replay.Sample[Step]) (loss, weight rl.Tensor, past Posterior) {
 	d, sc := s.Data, c.Scope(n.model)
 	encoded, action := n.encode(c, sc, d.Obs.X), nn.Scaled(n.action, d.Action)
 	noise := c.Gumbel("latent", encoded.Shape().Dimensions[0], n.Length, n.Groups, n.Classes)
@@ -391,11 +391,11 @@ func (n *net) modelLoss(c *rl.Ctx, s replay.Sample[Step]) (loss, weight rl.Tenso
 	on := OneMinus(ConvertDType(d.Terminated.Node(), dtypes.Float32))
 	goes := Sub(Softplus(goesOn), Mul(on, goesOn))
 	divergence := Add(MulScalar(dyn, n.DynScale), MulScalar(rep, n.RepScale))
-	been = Been{
+	past = Posterior{
 		Memory: rl.Wrap(memories), State: rl.Wrap(states),
 		Observed: rl.Wrap(observed), Reward: rl.Wrap(rewards), Continue: rl.Wrap(goes), Dynamics: rl.Wrap(dyn),
 	}
-	return rl.Wrap(Add(Add(observed, rewards), Add(goes, divergence))), rl.Tensor{}, been
+	return rl.Wrap(Add(Add(observed, rewards), Add(goes, divergence))), rl.Tensor{}, past
 }
 
 // imagine returns the states of paths in the model from all states of sequences on, [rows, time,
@@ -420,7 +420,7 @@ func (n *net) imagine(c *rl.Ctx, from *Node) (states *Node, actions rl.Tree) {
 // actorLoss returns REINFORCE's loss of imagined actions, with the critic for a baseline and
 // advantages in units of the range of returns.
 func (n *net) actorLoss(c *rl.Ctx, from Start) (loss, weight rl.Tensor, d Dream) {
-	states, actions := n.imagine(c, from.Been.State.Node())
+	states, actions := n.imagine(c, from.Posterior.State.Node())
 	value := n.bins.Mean(n.value(c, c.Scope(n.critic), states))
 	part := func(x *Node, from int) *Node { return SliceAxis(x, 2, AxisRange(from, from+n.Imagine)) }
 	memory, _ := n.Split(part(states, 1))

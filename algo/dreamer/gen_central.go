@@ -16,7 +16,7 @@ const (
 	centralG
 	centralModel
 	centralSIndex
-	centralBeenMemory
+	centralPostMemory
 	centralG2
 	centralDream
 	centralActor
@@ -39,7 +39,7 @@ var genCentral = edge.Grouping{
 		centralG:          {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates() ?", Node: 14, Pos: "dreamer.go:132", Given: true, Under: 9},
 		centralModel:      {Name: "model", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates() ?", Node: 15, Pos: "dreamer.go:133", Under: 9},
 		centralSIndex:     {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
-		centralBeenMemory: {Name: "been.Memory", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
+		centralPostMemory: {Name: "post.Memory", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
 		centralG2:         {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates() ?", Node: 22, Pos: "dreamer.go:145", Given: true, Under: 9},
 		centralDream:      {Name: "dream", Operator: "gather", From: "worker", To: "server", Type: "dreamer.Dream", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 22, Pos: "dreamer.go:145", Under: 9},
 		centralActor:      {Name: "actor", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates() ?", Node: 23, Pos: "dreamer.go:146", Under: 9},
@@ -71,17 +71,17 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			if ready {                        // dreamer.go:45
 				for u := range t.Updates() { // dreamer.go:67
 					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dreamer.go:68
-					g, been := t.Learner.modelLoss.Grad(run.Key("model", u), s)       // dreamer.go:132
+					g, post := t.Learner.modelLoss.Grad(run.Key("model", u), s)       // dreamer.go:132
 					edge.Reduce(x, centralG, g)                                       // dreamer.go:132
 					edge.Fetch(x, centralModel, edge.Component(run, "model"))         // dreamer.go:133
-					run.Log("loss/observation", been.Observed)                        // dreamer.go:134
-					run.Log("loss/reward", been.Reward)                               // dreamer.go:135
-					run.Log("loss/continue", been.Continue)                           // dreamer.go:136
-					run.Log("loss/dynamics", been.Dynamics)                           // dreamer.go:137
-					been2 := been                                                     // dreamer.go:138
+					run.Log("loss/observation", post.Observed)                        // dreamer.go:134
+					run.Log("loss/reward", post.Reward)                               // dreamer.go:135
+					run.Log("loss/continue", post.Continue)                           // dreamer.go:136
+					run.Log("loss/dynamics", post.Dynamics)                           // dreamer.go:137
+					post2 := post                                                     // dreamer.go:138
 					// dreamer.go:70
-					t.Replay.Patch(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralBeenMemory, been2.Memory))
-					from := Start{s, been2}                                             // dreamer.go:71
+					t.Replay.Patch(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPostMemory, post2.Memory))
+					from := Start{s, post2}                                             // dreamer.go:71
 					g2, dream := t.Learner.actorLoss.Grad(run.Key("imagine", u), from)  // dreamer.go:145
 					edge.Reduce(x, centralG2, g2)                                       // dreamer.go:145
 					edge.Gather(x, centralDream, Dream{Return: dream.Return})           // dreamer.go:145

@@ -14,7 +14,7 @@ const (
 	learnersOutOver
 	learnersG
 	learnersSIndex
-	learnersBeenMemory
+	learnersPostMemory
 	learnersG2
 	learnersDreamReturn
 	learnersH
@@ -30,7 +30,7 @@ var genLearners = edge.Grouping{
 		learnersOutOver:     {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dreamer.go:58"},
 		learnersG:           {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates() ?", Node: 15, Pos: "dreamer.go:133", Under: 9},
 		learnersSIndex:      {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
-		learnersBeenMemory:  {Name: "been.Memory", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
+		learnersPostMemory:  {Name: "post.Memory", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 20, Pos: "dreamer.go:70", Under: 9},
 		learnersG2:          {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates() ?", Node: 23, Pos: "dreamer.go:146", Under: 9},
 		learnersDreamReturn: {Name: "dream.Return", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 24, Pos: "dreamer.go:147", Under: 9},
 		learnersH:           {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates() ?", Node: 26, Pos: "dreamer.go:149", Under: 9},
@@ -57,16 +57,16 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			if ready {                 // dreamer.go:45
 				for u := range t.Updates() { // dreamer.go:67
 					s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                         // dreamer.go:68
-					g, been := t.Learner.modelLoss.Grad(run.Key("model", u), s)                               // dreamer.go:132
+					g, post := t.Learner.modelLoss.Grad(run.Key("model", u), s)                               // dreamer.go:132
 					t.Learner.model.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dreamer.go:133
-					run.Log("loss/observation", been.Observed)                                                // dreamer.go:134
-					run.Log("loss/reward", been.Reward)                                                       // dreamer.go:135
-					run.Log("loss/continue", been.Continue)                                                   // dreamer.go:136
-					run.Log("loss/dynamics", been.Dynamics)                                                   // dreamer.go:137
-					been2 := been                                                                             // dreamer.go:138
+					run.Log("loss/observation", post.Observed)                                                // dreamer.go:134
+					run.Log("loss/reward", post.Reward)                                                       // dreamer.go:135
+					run.Log("loss/continue", post.Continue)                                                   // dreamer.go:136
+					run.Log("loss/dynamics", post.Dynamics)                                                   // dreamer.go:137
+					post2 := post                                                                             // dreamer.go:138
 					// dreamer.go:70
-					t.Replay.Patch(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersBeenMemory, been2.Memory))
-					from := Start{s, been2}                                                      // dreamer.go:71
+					t.Replay.Patch(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPostMemory, post2.Memory))
+					from := Start{s, post2}                                                      // dreamer.go:71
 					rate := t.Learner.Rate.At(run.Progress()) * t.Learner.Behaviour              // dreamer.go:144
 					g2, dream := t.Learner.actorLoss.Grad(run.Key("imagine", u), from)           // dreamer.go:145
 					t.Learner.actor.Apply(edge.AllReduce(x, learnersG2, g2), rate)               // dreamer.go:146

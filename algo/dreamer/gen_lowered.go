@@ -26,16 +26,16 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		edge.If(run, ready, nil, func() { // dreamer.go:45
 			edge.For(run, t.Updates(), nil, func(u rl.Int) { // dreamer.go:67
 				s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch)         // dreamer.go:68
-				g, been := t.Learner.modelLoss.Grad(edge.KeyAt(run, "model", u), s) // dreamer.go:132
+				g, post := t.Learner.modelLoss.Grad(edge.KeyAt(run, "model", u), s) // dreamer.go:132
 				// dreamer.go:133
 				edge.ApplyAt(t.Learner.model, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-				run.Log("loss/observation", been.Observed) // dreamer.go:134
-				run.Log("loss/reward", been.Reward)        // dreamer.go:135
-				run.Log("loss/continue", been.Continue)    // dreamer.go:136
-				run.Log("loss/dynamics", been.Dynamics)    // dreamer.go:137
-				been2 := been                              // dreamer.go:138
-				t.Replay.Patch(s.Index, been2.Memory)      // dreamer.go:70
-				from := Start{s, been2}                    // dreamer.go:71
+				run.Log("loss/observation", post.Observed) // dreamer.go:134
+				run.Log("loss/reward", post.Reward)        // dreamer.go:135
+				run.Log("loss/continue", post.Continue)    // dreamer.go:136
+				run.Log("loss/dynamics", post.Dynamics)    // dreamer.go:137
+				post2 := post                              // dreamer.go:138
+				t.Replay.Patch(s.Index, post2.Memory)      // dreamer.go:70
+				from := Start{s, post2}                    // dreamer.go:71
 				// dreamer.go:144
 				rate := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) * t.Learner.Behaviour })
 				g2, dream := t.Learner.actorLoss.Grad(edge.KeyAt(run, "imagine", u), from)  // dreamer.go:145

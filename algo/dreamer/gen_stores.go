@@ -18,7 +18,7 @@ const (
 	storesMemory2
 	storesReady
 	storesS
-	storesBeen
+	storesPost
 	storesModel
 	storesActor
 )
@@ -38,7 +38,7 @@ var genStores = edge.Grouping{
 		storesMemory2: {Name: "memory#2", Operator: "gather", From: "collector", To: "replay", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 7, Pos: "dreamer.go:59", Batched: true},
 		storesReady:   {Name: "ready", Operator: "send", From: "replay", To: "learner", Type: "bool", Axis: "none", Often: "iteration ?", Node: 10, Pos: "dreamer.go:45", Under: 9, Lasting: true},
 		storesS:       {Name: "s", Operator: "send", From: "replay", To: "learner", Type: "replay.Sample[dreamer.Step]", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 13, Pos: "dreamer.go:68", Under: 9},
-		storesBeen:    {Name: "been", Operator: "send", From: "learner", To: "replay", Type: "dreamer.Been", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 14, Pos: "dreamer.go:132", Under: 9},
+		storesPost:    {Name: "post", Operator: "send", From: "learner", To: "replay", Type: "dreamer.Posterior", Axis: "rows", Often: "iteration x t.Updates() ?", Node: 14, Pos: "dreamer.go:132", Under: 9},
 		storesModel:   {Name: "model", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 15, Pos: "dreamer.go:133", Under: 9, Lasting: true},
 		storesActor:   {Name: "actor", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 23, Pos: "dreamer.go:146", Under: 9, Lasting: true},
 	},
@@ -92,8 +92,8 @@ func trainStoresReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 				for u := range t.Updates() { // dreamer.go:67
 					s := t.Replay.Sample(run.Key("sample", u), t.Batch) // dreamer.go:68
 					edge.Send(x, storesS, s)                            // dreamer.go:68
-					been := edge.Sent[Been](x, storesBeen)              // dreamer.go:132
-					t.Replay.Patch(s.Index, been.Memory)                // dreamer.go:70
+					post := edge.Sent[Posterior](x, storesPost)         // dreamer.go:132
+					t.Replay.Patch(s.Index, post.Memory)                // dreamer.go:70
 				}
 			}
 		}
@@ -109,10 +109,10 @@ func trainStoresLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			ready := edge.Sent[bool](x, storesReady) // dreamer.go:45
 			if ready {                               // dreamer.go:45
 				for u := range t.Updates() { // dreamer.go:67
-					s := edge.Sent[replay.Sample[Step]](x, storesS)     // dreamer.go:68
-					been := t.Learner.Model(run, u, s)                  // dreamer.go:69
-					edge.Send(x, storesBeen, Been{Memory: been.Memory}) // dreamer.go:132
-					t.Learner.Behave(run, u, Start{s, been})            // dreamer.go:71
+					s := edge.Sent[replay.Sample[Step]](x, storesS)          // dreamer.go:68
+					post := t.Learner.Model(run, u, s)                       // dreamer.go:69
+					edge.Send(x, storesPost, Posterior{Memory: post.Memory}) // dreamer.go:132
+					t.Learner.Behave(run, u, Start{s, post})                 // dreamer.go:71
 				}
 			}
 			edge.Publish(x, storesModel, edge.Component(run, "model")) // dreamer.go:133
