@@ -218,7 +218,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// small makes the model and the batches small enough for one core of a CPU.
+// small makes model and batches small enough for one core of a CPU.
 func (c *Config) small() {
 	c.TrainEvery, c.TrainRatio, c.Batch, c.Length, c.Imagine = 8, 32, 8, 16, 10
 	c.Units, c.Layers, c.Deter, c.Blocks, c.Hidden, c.Groups, c.Classes = 64, 2, 128, 1, 64, 8, 8
@@ -229,7 +229,11 @@ func (c *Config) small() {
 var Algorithm = algo.Define("dreamer", "actor and critic in the imagination of a learnt model (DreamerV3)", []algo.Preset{
 	algo.For("CartPole-v1", 30_000, "a small model and few updates, for one core of a CPU", (*Config).small),
 	algo.For("Pendulum-v1", 30_000, "the same", (*Config).small),
-	algo.ForKind(env.Control, 50_000, "the same", (*Config).small),
+	algo.For("suite/CartPoleSwingUp-v0", 100_000, "the same with twice the updates, on longer sequences and paths", func(c *Config) {
+		c.small()
+		c.TrainRatio, c.Length, c.Imagine = 64, 32, 15
+	}),
+	algo.ForKind(env.Control, 50_000, "a small model and few updates, for one core of a CPU", (*Config).small),
 	algo.ForKind(env.Continuous, 100_000, "the same", (*Config).small),
 	algo.ForKind(env.Images, 400_000, "the smallest published model and its train ratio", func(*Config) {}),
 	algo.ForKind(env.Control, 100_000, "the same", func(*Config) {}).Named("size1m"),

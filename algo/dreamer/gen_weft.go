@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/dreamer","train":"(*Trainer).Train",
-"starts":["dreamer.go:42","dreamer.go:53","dreamer.go:117","dreamer.go:66","dreamer.go:131","dreamer.go:143","dreamer.go:239","dreamer.go:275"],
+"starts":["dreamer.go:42","dreamer.go:53","dreamer.go:117","dreamer.go:66","dreamer.go:131","dreamer.go:143","dreamer.go:243","dreamer.go:279"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},
