@@ -34,7 +34,7 @@ func (d Demonstrated) DemoRows(n int) int {
 //
 //weft:makes
 func NewShown[E any](s *rl.Scope, from Demonstrated, obs, action rl.Space, how Options) (*Set[E], error) {
-	set, err := NewFrom[E](s, "demos", From{Data: from.Demos}, how)
+	set, err := NewFrom[E](s, "demos", From{Data: from.Demos, OnDevice: onDevice}, how)
 	if err == nil {
 		err = set.Fits(obs, action)
 	}

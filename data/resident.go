@@ -42,7 +42,7 @@ func (d *Set[E]) Stays() {}
 func (d *Set[E]) tooLarge() bool {
 	most := d.OnDevice
 	if most == 0 {
-		most = 4 << 30
+		most = onDevice << 20
 	}
 	seen, bytes := map[int]bool{}, int64(0)
 	for _, at := range d.reads {

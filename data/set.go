@@ -62,6 +62,9 @@ type From struct {
 	OnDevice int    `default:"4096" unit:"MiB" range:"[0,)" doc:"keep a data set up to this size on the device under gpu-only; of a larger one, bring the batches of the next iterations"`
 }
 
+// onDevice is From's default size of a set that lies on the device, in MiB.
+const onDevice = 4096
+
 // reading names the column that a leaf of E is read from.
 type reading struct {
 	column int // -1: the leaf is absent

@@ -77,7 +77,7 @@ func hostTables(r *Run, hosts []hostTable, n, size int, steps int64) []Tensor {
 func Feed[V any](l *Lowering, k Key, of func(Key) V) V {
 	at, ok := l.hostKey(k)
 	if !ok {
-		failf("a draw inside of a loop that the device runs cannot be made by the host")
+		failf("a draw inside of a loop that the device runs cannot be made by the host: let the device have what is drawn from (on_device of a data set), or use another policy")
 	}
 	now := func(r *Run) V { return of(at(r.root().iter)) }
 	var last []Tensor // of one iteration
