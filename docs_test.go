@@ -93,9 +93,9 @@ func (r *reader) read(t *testing.T, page string) {
 }
 
 // elsewhere finds commands that need more than this machine and this folder: another
-// device, other machines, an object store, peers to measure, an author's package, games
+// device, other machines, an object store, peers to measure, an author's package, games and data
 // that CI's packages do not have. Those of examples/ are followed by TestExample and its like.
-var elsewhere = regexp.MustCompile(`--device (cuda|xla)|gym:MinAtar|devices \S*cuda|10\.0\.0\.|s3://|\./(my|examples|\.\.\.)|^bench (engine|gpu --(python|precision))|^generate ppo`)
+var elsewhere = regexp.MustCompile(`--device (cuda|xla)|gym:MinAtar|minari:|devices \S*cuda|10\.0\.0\.|s3://|\./(my|examples|\.\.\.)|^bench (engine|gpu --(python|precision))|^generate ppo`)
 
 // python finds commands that need Python, or what its packages have.
 var python = regexp.MustCompile(`\b(gym|atari|zoo):|runs/gym|\b(HalfCheetah|Ant)-v5`)

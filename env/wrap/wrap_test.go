@@ -9,6 +9,8 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/gobackend"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
@@ -347,7 +349,7 @@ func TestRefuses(t *testing.T) {
 		{classic.Pendulum, "frame-stack=1", "frame-stack=1: a stack of 1 frames is too small"},
 		{classic.Pendulum, "normalize-obs=-1", "-1 is not a bound"},
 		{classic.Pendulum, "normalize-reward=2", "a discount of 2 is not between 0 and 1"},
-		{debug.Identity, "video", "video=episode.gif: Identity-v0: this environment has no drawing"},
+		{env.Entry{ID: "Dark", New: makeDark}, "video", "video=episode.gif: Dark: this environment has no drawing"},
 		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub does not support the wrapper"},
 	} {
 		_, err := env.OpenGroups(newScope(t), wrap.Entry(x.entry, parse(t, x.list), ""), 2, nil)
@@ -356,6 +358,27 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 }
+
+// dark is an environment that cannot be drawn: nothing ever changes in it.
+type dark struct{}
+
+// makeDark returns a batch of it.
+func makeDark(s *rl.Scope, n int, _ any) (env.Batch, error) { return env.Graph(s, n, dark{}) }
+
+func (dark) Spec() env.Spec {
+	return env.Spec{ID: "Dark", Limit: 2, Obs: rl.Box{Dims: []int{1}}, Action: rl.Discrete{N: 2}}
+}
+
+func (dark) Reset(c *rl.Ctx, n int) rl.Tree {
+	return rl.One(rl.Wrap(graph.Zeros(c.Graph(), shapes.Make(dtypes.Float32, n, 1))))
+}
+
+func (dark) Step(_ *rl.Ctx, state, _ rl.Tree) env.Move {
+	x := graph.Squeeze(state.Leaf("").Node(), -1)
+	return env.Move{State: state, Reward: rl.Wrap(x), Terminated: rl.Wrap(graph.NotEqual(x, x))}
+}
+
+func (dark) Observe(_ *rl.Ctx, state rl.Tree) rl.Obs { return rl.Obs{X: state} }
 
 // stub returns a batch of somebody else's.
 func stub(s *rl.Scope, n int, _ any) (env.Batch, error) { return fixed{n: n}, nil }

@@ -114,7 +114,7 @@ func shared(name string) bool {
 }
 
 // belongs lists the files that a run's folder may hold.
-var belongs = regexp.MustCompile(`^(config\.yaml|metrics(\.\d{6})?\.jsonl|epoch\.json|committed\.json|log\.txt|\.submission|\.lock|best\.epoch-\d+\.safetensors|step-\d+\.epoch-\d+(\.[0-9a-f]+)?\.safetensors)$`)
+var belongs = regexp.MustCompile(`^(config\.yaml|metrics(\.\d{6})?\.jsonl|epoch\.json|committed\.json|log\.txt|events\.out\.tfevents\.[^/]+|\.submission|\.lock|best\.epoch-\d+\.safetensors|step-\d+\.epoch-\d+(\.[0-9a-f]+)?\.safetensors)$`)
 
 // tidy checks that nothing half-written is left.
 func tidy(folder string) error {
