@@ -117,8 +117,16 @@ func TestTravel(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone(t, fd)
-	if !p.until("was ended by a signal", 1) || !p.until("epoch 2 begins", 1) || !p.until(`"iteration"`, 2) {
+	if !p.until("epoch 1 is over", 1) {
 		t.Fatal("it was over before it went on without the program", p.stderr.String())
+	}
+	// Whichever of the two workers is first to notice says why.
+	noticed, told := "worker "+at[1]+": program "+hash[1], "worker "+at[2]+": worker "+at[1]+" was lost"
+	if why := p.lines.Text(); !(strings.Contains(why, noticed) && strings.Contains(why, "was ended by a signal")) && !strings.Contains(why, told) {
+		t.Errorf("%s, want %q or %q", why, noticed, told)
+	}
+	if !p.until("epoch 2 begins", 1) || !p.until(`"iteration"`, 2) {
+		t.Fatal("it did not go on without the program", p.stderr.String())
 	}
 	_, fd = guestOf(t, workers[at[2]])
 	workers[at[2]].signal(os.Kill)
