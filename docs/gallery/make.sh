@@ -62,6 +62,9 @@ row alphazero alphazero board/TicTacToe-v0 20000 eval/return - --eval-every 4000
 # Search in a learnt model.
 row muzero muzero CartPole-v1 32000 eval/return - --eval-every 4000 --eval-episodes 20
 
+# A learnt model of the world.
+row dreamer dreamer Pendulum-v1 30000 eval/return -200:0 --eval-every 3000 --eval-episodes 20
+
 # Data: episodes of the first run of sac, and the return of what recorded them.
 expert=$runs/expert.parquet
 [ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
