@@ -1,6 +1,6 @@
 """A Ray cluster on this machine, for tests: a head that runs no work, and nodes n1, n2 and n3 with
-two CPUs each, all of them in folders below the one that it is given. It prints its address, carries out the commands that it reads, a line each, and ends
-with its input.
+two CPUs each, all of them in folders below the one that it is given. It prints its address, carries
+out the commands that it reads, a line each, and ends with its input.
 
   kill NODE     kills a node: its raylet, and with that its actors
   revive NODE   starts a node in its place
@@ -9,10 +9,12 @@ with its input.
   left          prints the actors and placement groups of weft's that there are
 """
 import json
+import os
 import sys
 import time
 
 import ray
+from ray._private.utils import get_ray_address_file
 from ray.cluster_utils import Cluster
 from ray.core.generated import autoscaler_pb2
 
@@ -28,6 +30,8 @@ def say(what):
     print(json.dumps(what), flush=True)
 
 
+# The head writes its address there, and does not make the folder.
+os.makedirs(os.path.dirname(get_ray_address_file(None)), exist_ok=True)
 cluster = Cluster(initialize_head=True, head_node_args=dict(num_cpus=0, **at("head")))
 add = lambda name: cluster.add_node(num_cpus=2, wait=False, **at(name))
 nodes = {name: add(name) for name in NAMES}
