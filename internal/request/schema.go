@@ -63,7 +63,7 @@ func under(algorithm string, settings map[string]any) map[string]any {
 	}
 }
 
-// forms are what a setting has that is none of the names: a path, or an environment with settings
+// forms describes values of a setting that are no names: a path, or an environment with settings
 // or of a scheme.
 var forms = map[string]string{
 	"algorithm": `^(\.|/|[A-Za-z]:|$)`,

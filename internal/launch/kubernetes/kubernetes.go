@@ -221,7 +221,7 @@ func (e *Engine) Output(ctx context.Context, job string, follow bool, line func(
 	}
 }
 
-// nodeList is what is read of nodes.
+// nodeList holds the fields of nodes that are read.
 type nodeList struct {
 	Items []struct {
 		Metadata struct{ Labels map[string]string }

@@ -146,7 +146,7 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-// answer is what a stand-in for kubectl says to a command whose words have a text.
+// answer is the reply of a stand-in for kubectl to commands whose words have a text.
 type answer struct{ words, out, problem string }
 
 // kubectl puts a stand-in for kubectl into PATH, and returns what it was asked.

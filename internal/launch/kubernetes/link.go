@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// message is what the leading pod and another one say to each other, a line of JSON each.
+// message goes between the leading pod and another one, as a line of JSON.
 type message struct {
 	Hello *hello `json:"hello,omitempty"` // the first one of a pod
 	Start *start `json:"start,omitempty"` // to a pod: start a process

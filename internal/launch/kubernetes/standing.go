@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/launch"
 )
 
-// jobObject is what is read of a Job.
+// jobObject holds the fields of a Job that are read.
 type jobObject struct {
 	Metadata struct{ UID, DeletionTimestamp string }
 	Status   struct{ Conditions []condition }
@@ -18,7 +18,7 @@ type jobObject struct {
 
 type condition struct{ Type, Status, Reason, Message string }
 
-// podList is what is read of pods.
+// podList holds the fields of pods that are read.
 type podList struct{ Items []pod }
 
 type pod struct {
@@ -56,7 +56,7 @@ func (l podList) newest() *pod {
 	return &p
 }
 
-// events are what controllers say of an object.
+// events holds the messages of controllers about an object.
 type events struct {
 	Items []struct{ Reason, Message string }
 }

@@ -98,7 +98,7 @@ func (c *client) watch(ctx context.Context, node string, see func(kind string, p
 	}
 }
 
-// pod is what an agent reads of a pod.
+// pod holds the fields of a pod that an agent reads.
 type pod struct {
 	Metadata struct {
 		Name, Namespace, UID       string
