@@ -5,16 +5,13 @@ package cli
 import (
 	"context"
 	"os"
-	"os/signal"
 	"syscall"
 )
 
 // interruptions returns a context that is done once this process is asked to end. A second request
-// is the operating system's to answer.
+// ends it at once.
 func interruptions() (ctx context.Context, stop context.CancelFunc) {
-	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	return first(os.Interrupt, syscall.SIGTERM)
 }
 
 // outlivePipes does nothing: no signal tells of a pipe that nobody reads.

@@ -10,18 +10,16 @@ import (
 )
 
 // interruptions returns a context that is done once this process is asked to end: by SIGINT, by
-// SIGTERM, or by SIGHUP, unless it was started with SIGHUP ignored, as nohup does it. After the
-// first request SIGINT and SIGTERM are the operating system's to answer, so that a second one ends
-// the process at once. SIGHUP stays caught: both the kernel and a shell send one when a terminal is
-// closed, and the run is still being saved when the second comes.
+// SIGTERM, or by SIGHUP, unless it was started with SIGHUP ignored, as nohup does it. A second
+// SIGINT or SIGTERM ends the process at once. SIGHUP stays caught: both the kernel and a shell send
+// one when a terminal is closed, and the run is still being saved when the second comes.
 func interruptions() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := first(os.Interrupt, syscall.SIGTERM)
 	if signal.Ignored(syscall.SIGHUP) {
-		context.AfterFunc(ctx, stop)
 		return ctx, stop
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, stop) // after SIGHUP, too
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	go func() { // as long as the process lives

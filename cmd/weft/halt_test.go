@@ -39,12 +39,24 @@ func TestInterruptProcesses(t *testing.T) {
 	}
 }
 
-// Who cannot wait for that interrupts it once more. A run that has not begun its first
-// iteration yet stops at once, and is tried again.
+// Who cannot wait for that interrupts it once more, also a command that a script began with SIGINT
+// ignored. A run that has not begun its first iteration yet stops at once, and is tried again.
 func TestInterruptTwice(t *testing.T) {
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"train", "ppo", "--policy", "single-learner-coarse", "--processes", "2", "--out", "mine", "--json",
+		"--set", "envs=4", "--set", "horizon=8", "--set", "epochs=100_000_000"} // an iteration takes hours
+	t.Run("terminal", func(t *testing.T) { interruptTwice(t, -1, bin, args...) })
+	t.Run("ignored", func(t *testing.T) {
+		interruptTwice(t, 130, "/bin/sh", append([]string{"-c", `trap "" INT; exec "$0" "$@"`, bin}, args...)...)
+	})
+}
+
+func interruptTwice(t *testing.T, want int, program string, args ...string) {
 	for range 5 {
-		p := start(t, t.TempDir(), "train", "ppo", "--policy", "single-learner-coarse", "--processes", "2", "--out", "mine", "--json",
-			"--set", "envs=4", "--set", "horizon=8", "--set", "epochs=100_000_000") // an iteration takes hours
+		p := begin(t, t.TempDir(), program, args...)
 		if !p.until(`"begin"`, 1) {
 			t.Fatal(p.stderr.String())
 		}
@@ -54,9 +66,9 @@ func TestInterruptTwice(t *testing.T) {
 		}
 		p.signal(os.Interrupt)
 		line, code := p.end()
-		if e := strings.Contains(line, `"interrupted"`); code == 130 && e && strings.Contains(line, `"steps":0,`) {
+		if ended := strings.Contains(line, `"interrupted"`); code == 130 && ended && strings.Contains(line, `"steps":0,`) {
 			continue
-		} else if code != -1 || e {
+		} else if code != want || ended {
 			t.Errorf("exit code %d: %s", code, line)
 		}
 		return
