@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/gobackend"
 
 	"github.com/weft-rl/weft/engine"
 )
@@ -77,19 +76,17 @@ func goContenders(ctx context.Context, o Options, absent *[]Absence) (out []Cont
 			out = append(out, gomlx("weft", pathLean, n, openEngine))
 		}
 	}
-	if o.wants("go") {
-		for _, path := range []string{pathExecute, pathExec} {
-			out = append(out, gomlx("go", path, 0, openGo))
+	for _, name := range []string{"go", "xla"} {
+		if !o.wants(name) {
+			continue
 		}
-	}
-	if o.wants("xla") {
-		open, why := xlaBackend(ctx, o.Python)
+		open, why := otherBackend(ctx, name, o.Python)
 		if why != nil {
 			*absent = append(*absent, *why)
-			return out
+			continue
 		}
 		for _, path := range []string{pathExecute, pathExec} {
-			out = append(out, gomlx("xla", path, 0, open))
+			out = append(out, gomlx(name, path, 0, open))
 		}
 	}
 	return out
@@ -101,7 +98,3 @@ func openEngine(threads int) (compute.Backend, error) {
 	}
 	return engine.New(fmt.Sprintf("threads=%d", threads))
 }
-
-// openGo opens GoMLX's Go backend, which runs one operation after another: that is fastest at these
-// sizes.
-func openGo(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
 )
 
 // small are workloads of every kind, quickly done.
@@ -60,6 +61,8 @@ func flat(t testing.TB, b compute.Buffer) []float32 {
 	return x
 }
 
+func openGo(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }
+
 // reference returns what GoMLX's Go backend makes of a workload.
 func reference(t testing.TB, w Workload) [][2]float64 {
 	b, err := openGo(0)
@@ -106,7 +109,7 @@ func TestAgree(t *testing.T) {
 		{"weft", pathLean, openEngine, 0}, {"weft", pathLean, openEngine, 1}, {"weft", pathLean, openEngine, 2},
 		{"weft", pathExecute, openEngine, 0}, {"weft", pathExec, openEngine, 0}, {"go", pathExec, openGo, 0},
 	}
-	if open, why := xlaBackend(t.Context(), interpreter()); why == nil {
+	if open, why := otherBackend(t.Context(), "xla", interpreter()); why == nil {
 		x := ways[3]
 		x.name, x.open = "xla", open
 		ways = append(ways, x)

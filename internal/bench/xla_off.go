@@ -8,10 +8,11 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// xlaBackend fails: XLA is not part of this build, which needs no C compiler.
-func xlaBackend(context.Context, string) (func(int) (compute.Backend, error), *Absence) {
-	return nil, &Absence{
-		Name: "xla", Why: "not in this build",
-		Install: "pip install xla-cpu-pjrt==0.0.1, and build with CGO_ENABLED=1 go build -tags xla ./cmd/weft",
+// otherBackend fails: other backends than Weft's engine are not part of this build.
+func otherBackend(_ context.Context, name, _ string) (func(int) (compute.Backend, error), *Absence) {
+	install := "build with CGO_ENABLED=1 go build -tags xla ./cmd/weft"
+	if name == "xla" {
+		install = "pip install xla-cpu-pjrt==0.0.1, and " + install
 	}
+	return nil, &Absence{Name: name, Why: "not in this build", Install: install}
 }

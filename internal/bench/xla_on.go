@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/go-xla/compute/xla"
 )
 
@@ -15,8 +16,13 @@ import (
 const findPlugin = `import importlib.metadata as m
 print(next(str(f.locate().resolve()) for f in m.files("xla-cpu-pjrt") if f.name.endswith(".so")))`
 
-// xlaBackend returns XLA behind GoMLX, with the plugin that the interpreter has.
-func xlaBackend(ctx context.Context, python string) (func(int) (compute.Backend, error), *Absence) {
+// otherBackend returns the backend of that name behind GoMLX: its Go backend, or XLA with the plugin
+// that the interpreter has.
+func otherBackend(ctx context.Context, name, python string) (func(int) (compute.Backend, error), *Absence) {
+	if name == "go" {
+		// One operation after another is fastest at these sizes.
+		return func(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }, nil
+	}
 	out, err := exec.CommandContext(ctx, python, "-c", findPlugin).Output()
 	if err != nil {
 		return nil, &Absence{Name: "xla", Why: "no PJRT plugin for " + python, Install: "pip install xla-cpu-pjrt==0.0.1"}

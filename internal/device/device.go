@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/gobackend"
 
 	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/engine/ir"
@@ -66,10 +65,7 @@ var kinds = []kind{
 		rounds: []ir.Precision{ir.BF16}, open: openXLA, list: listXLA},
 	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 or +bf16 rounds what products multiply", many: true,
 		rounds: []ir.Precision{ir.TF32, ir.BF16}, open: openCUDA, list: listCUDA},
-	// One operation after another, because at the sizes of reinforcement learning
-	// its own parallelism costs more than it brings.
-	{name: "go", doc: "GoMLX's Go backend, for comparison",
-		open: func(place) (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+	{name: "go", doc: "GoMLX's Go backend, for comparison", open: openGo, list: listGo},
 }
 
 var (

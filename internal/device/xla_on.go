@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
 
 	"github.com/weft-rl/weft/engine/pjrt"
 	"github.com/weft-rl/weft/engine/plugin"
 )
 
-// HasXLA reports whether this binary was built with XLA.
+// HasXLA reports whether this binary was built with the tag xla.
 const HasXLA = true
 
 // openXLA opens the CPUs once more for every number: devices that share nothing, as
@@ -35,6 +36,10 @@ func openCUDA(at place) (compute.Backend, error) {
 		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Precision: at.precision, Plain: at.many > 0})
 	})
 }
+
+// openGo opens GoMLX's Go backend. It runs one operation after another, because at the sizes of
+// reinforcement learning its own parallelism costs more than it brings.
+func openGo(place) (compute.Backend, error) { return gobackend.New("ops_sequential") }
 
 // mesh opens a place: a device, or several as one.
 func mesh(at place, open func() (*pjrt.Backend, error)) (compute.Backend, error) {
@@ -88,6 +93,8 @@ func listXLA() ([]Info, error) {
 func listCUDA() ([]Info, error) {
 	return list(plugin.CUDA, func(i int) string { return fmt.Sprintf("cuda:%d", i) })
 }
+
+func listGo() ([]Info, error) { return []Info{{Name: "go"}}, nil }
 
 // list opens all devices of a kind, to see what they are.
 func list(kind plugin.Kind, name func(i int) string) (all []Info, err error) {
