@@ -16,8 +16,8 @@ import (
 const findPlugin = `import importlib.metadata as m
 print(next(str(f.locate().resolve()) for f in m.files("xla-cpu-pjrt") if f.name.endswith(".so")))`
 
-// otherBackend returns the backend of that name behind GoMLX: its Go backend, or XLA with the plugin
-// that the interpreter has.
+// otherBackend returns the backend of that name: GoMLX's Go backend, or XLA with the plugin that
+// the interpreter has.
 func otherBackend(ctx context.Context, name, python string) (func(int) (compute.Backend, error), *Absence) {
 	if name == "go" {
 		// One operation after another is fastest at these sizes.
