@@ -5,6 +5,7 @@ package ui
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ var (
 
 // browser starts Chromium. Its tests have a build tag, since it is a program of its own: go test
 // -tags browser ./internal/ui.
-func browser(t *testing.T) context.Context {
+func browser(t testing.TB) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -46,7 +47,7 @@ func browser(t *testing.T) context.Context {
 }
 
 // does runs actions.
-func does(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+func does(t testing.TB, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func does(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp
 }
 
 // is waits until an expression of JavaScript is true.
-func is(t *testing.T, ctx context.Context, expression string) {
+func is(t testing.TB, ctx context.Context, expression string) {
 	t.Helper()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		page, _ := chromedp.Run(ctx, chromedp.Text("body")) // for the message
@@ -166,6 +167,31 @@ func TestBrowser(t *testing.T) {
 	if len(unnamed) > 0 {
 		t.Errorf("a screen reader has no name for %s", strings.Join(unnamed, "\n"))
 	}
+}
+
+// TestManyRuns: of many runs the page draws the rows that are looked at, and all to be printed.
+func TestManyRuns(t *testing.T) {
+	ctx := browser(t)
+	dir := t.TempDir()
+	for i := range 250 {
+		write(t, filepath.Join(dir, fmt.Sprintf("run%03d", i)), "CartPole-v1", i, "0.001", 10, 100)
+	}
+	_, server := site(t, dir)
+	rows := func(n int) string { return fmt.Sprintf(`document.querySelectorAll("#runs tbody tr").length === %d`, n) }
+	does(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
+	is(t, ctx, rows(100)+` && document.getElementById("runs").ariaRowCount === "251" && document.getElementById("count").textContent === "250 runs"`)
+	does(t, ctx, script(`[...document.querySelectorAll("th button")].find(b => b.textContent === "Run").click()`))
+	is(t, ctx, `document.querySelector("#runs tbody tr").textContent.includes("run000")`)
+	does(t, ctx, script(`document.querySelector("#table .scroll").scrollTop = 1e6`))
+	is(t, ctx, rows(200))
+	does(t, ctx, script(`document.querySelector("#runs tbody tr").focus()`), chromedp.KeyEvent(kb.End))
+	is(t, ctx, rows(250)+` && document.activeElement.textContent.includes("run249") && document.activeElement.ariaRowIndex === "251"`)
+	does(t, ctx, chromedp.KeyEvent("/"), chromedp.SendKeys("#filter", "run1"))
+	is(t, ctx, rows(100)+` && document.getElementById("count").textContent === "100 of 250 runs"`)
+	does(t, ctx, script(`document.getElementById("none").click(); const f = document.getElementById("filter"); f.value = ""; f.dispatchEvent(new Event("input"))`))
+	is(t, ctx, rows(100))
+	does(t, ctx, printed("print"))
+	is(t, ctx, rows(250))
 }
 
 // TestShots takes pictures of the page: light and dark, wide and narrow. They are for people to

@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // write makes a run whose returns go from 0 to top.
-func write(t *testing.T, dir, env string, seed int, rate string, lines int, top float64) {
+func write(t testing.TB, dir, env string, seed int, rate string, lines int, top float64) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-func site(t *testing.T, dirs ...string) (*Site, *httptest.Server) {
+func site(t testing.TB, dirs ...string) (*Site, *httptest.Server) {
 	t.Helper()
 	s, err := New(dirs, Options{
 		Graph: func(context.Context, string) ([]byte, error) {
@@ -88,7 +88,7 @@ func site(t *testing.T, dirs ...string) (*Site, *httptest.Server) {
 	return s, server
 }
 
-func get(t *testing.T, address string) (status int, body string) {
+func get(t testing.TB, address string) (status int, body string) {
 	t.Helper()
 	answer, err := http.Get(address)
 	if err != nil {

@@ -194,8 +194,8 @@ function follow() {
   };
 }
 
-by("filter").addEventListener("input", e => { table.filter = e.target.value; table.draw(false); count(); remember(); });
-by("clear").addEventListener("click", () => { by("filter").value = table.filter = ""; table.draw(false); count(); by("filter").focus(); });
+by("filter").addEventListener("input", e => { table.filter = e.target.value; table.restart(); count(); remember(); });
+by("clear").addEventListener("click", () => { by("filter").value = table.filter = ""; table.restart(); count(); by("filter").focus(); });
 by("all").addEventListener("click", () => table.choose(table.visible.slice(0, 200).map(r => r.id), true));
 by("none").addEventListener("click", () => table.choose([...table.chosen.keys()], false));
 by("close").addEventListener("click", () => { open = null; by("details").hidden = true; });
@@ -212,7 +212,7 @@ async function begin() {
   by("smooth-value").textContent = by("smooth").value;
   await load();
   if (state.group && [...by("group").options].some(o => o.value === state.group)) by("group").value = state.group;
-  const ids = new URLSearchParams(location.hash.slice(1)).getAll("run").filter(id => table.rows.has(id) || table.runs.some(r => r.id === id));
+  const ids = new URLSearchParams(location.hash.slice(1)).getAll("run").filter(id => table.runs.some(r => r.id === id));
   const first = ids.length ? ids : table.visible.slice(0, 5).map(r => r.id);
   if (first.length) table.choose(first, true);
   await cluster();

@@ -17,6 +17,12 @@ const fixed = [
 const quiet = ["seed", "env", "algorithm", "steps", "preset", "resume", "python", "keep", "checkpoint_every", "checkpoint_steps", "eval_every", "eval_episodes", "trace_parent"];
 const mostSettings = 6;
 
+// batch is how many rows are drawn at first, and added when the table is scrolled to its end: a
+// thousand rows at every key would be felt.
+const batch = 100;
+
+const words = new Intl.Collator(undefined, { numeric: true });
+
 function numeric(text) {
   const x = Number(text);
   return text === undefined || text === null || text === "" || Number.isNaN(x) ? text : x;
@@ -69,18 +75,23 @@ class Table {
     this.chosen = new Map(); // id to number of its style
     this.sort = { key: "written", down: true };
     this.filter = "";
+    this.room = batch; // rows that are drawn at most
     this.body.addEventListener("keydown", e => this.key(e));
+    table.parentElement.addEventListener("scroll", () => this.extend());
+    matchMedia("print").addEventListener("change", e => { if (e.matches) this.draw(Infinity); });
   }
 
   load(runs) {
     this.runs = runs;
     const known = new Set(runs.map(r => r.id));
     for (const id of [...this.chosen.keys()]) if (!known.has(id)) this.chosen.delete(id);
-    for (const [id, tr] of this.rows) if (!known.has(id)) { tr.remove(); this.rows.delete(id); }
     for (const r of runs) r.words = [r.path, stateOf(r), ...Object.values(r.set)].join(" ").toLowerCase();
     this.columns = [...fixed, ...this.settings()];
-    this.drawHead();
-    this.draw(true);
+    const shape = this.columns.map(c => c.key + c.number).join();
+    for (const [id, row] of this.rows) if (!known.has(id) || shape !== this.shape) this.rows.delete(id);
+    if (shape !== this.shape) this.drawHead();
+    this.shape = shape;
+    this.draw(this.room);
   }
 
   // settings returns columns for the settings in which the runs differ, those with fewest values first.
@@ -113,7 +124,7 @@ class Table {
       b.addEventListener("click", () => {
         this.sort = { key: c.key, down: this.sort.key === c.key ? !this.sort.down : Boolean(c.number) };
         this.drawHead();
-        this.draw(false);
+        this.restart();
         this.head.querySelectorAll("button")[this.columns.indexOf(c)].focus();
       });
       th.append(b);
@@ -129,29 +140,47 @@ class Table {
     return this.runs.filter(matches).sort((a, b) => {
       const x = value(a), y = value(b);
       if (blank(x) || blank(y)) return blank(x) - blank(y);
-      return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
+      return sign * (typeof x === "number" && typeof y === "number" ? x - y : words.compare(x, y));
     });
   }
 
-  draw(fresh) {
-    const shown = this.shown();
-    this.visible = shown;
-    const rows = shown.map(r => {
-      let tr = this.rows.get(r.id);
-      if (!tr || fresh) {
-        const made = this.row(r);
-        if (tr && tr.isConnected) tr.replaceWith(made);
-        tr = made;
-        this.rows.set(r.id, tr);
-      }
-      return tr;
-    });
+  // draw shows the first rows that match the filter, in order. A row is made again if it would say
+  // something else.
+  draw(room) {
     const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#runs tbody tr");
     const id = focused && focused.dataset.id;
+    this.visible = this.shown();
+    this.room = room;
+    const rows = this.visible.slice(0, room).map(r => {
+      const says = JSON.stringify([r.name, this.columns.map(c => c.value(r)), stateOf(r), r.trouble]);
+      let row = this.rows.get(r.id);
+      if (!row || row.says !== says) {
+        const tr = this.row(r);
+        if (row && row.tr.isConnected) row.tr.replaceWith(tr);
+        row = { tr, says };
+        this.rows.set(r.id, row);
+      }
+      return row.tr;
+    });
     this.body.replaceChildren(...rows);
+    this.body.parentElement.setAttribute("aria-rowcount", this.visible.length + 1);
+    rows.forEach((tr, i) => tr.setAttribute("aria-rowindex", i + 2));
     if (rows.length) rows[0].tabIndex = 0;
-    if (id && this.rows.get(id)) this.rows.get(id).focus();
+    const again = id && this.rows.get(id);
+    if (again && again.tr.isConnected) again.tr.focus();
     this.mark();
+  }
+
+  // restart shows the rows from the first one, after the filter or the order has changed.
+  restart() {
+    this.body.parentElement.parentElement.scrollTop = 0;
+    this.draw(batch);
+  }
+
+  // extend draws more rows when those that are drawn come to their end.
+  extend() {
+    const box = this.body.parentElement.parentElement;
+    if (this.room < this.visible.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) this.draw(this.room + batch);
   }
 
   row(r) {
@@ -218,8 +247,8 @@ class Table {
   // mark shows which rows are chosen, and in which colour their curves are.
   mark() {
     document.body.classList.toggle("some", this.chosen.size > 0);
-    for (const [id, tr] of this.rows) {
-      const style = this.chosen.get(id);
+    for (const tr of this.body.children) {
+      const style = this.chosen.get(tr.dataset.id);
       tr.classList.toggle("chosen", style !== undefined);
       tr.querySelector("input").checked = style !== undefined;
       tr.setAttribute("aria-selected", style !== undefined);
@@ -230,6 +259,7 @@ class Table {
   key(e) {
     const tr = e.target.closest("tr");
     if (!tr || e.altKey || e.ctrlKey || e.metaKey) return;
+    if (e.key === "End") this.draw(Infinity);
     const to = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling, Home: this.body.firstElementChild, End: this.body.lastElementChild }[e.key];
     if (to) {
       e.preventDefault();
@@ -237,6 +267,7 @@ class Table {
       to.tabIndex = 0;
       to.focus();
       to.scrollIntoView({ block: "nearest" });
+      this.extend();
     } else if (e.key === " " && e.target === tr) {
       e.preventDefault();
       this.choose([tr.dataset.id], !this.chosen.has(tr.dataset.id));
