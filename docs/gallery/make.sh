@@ -7,17 +7,18 @@ weft=${WEFT:-weft} seeds=${SEEDS:-3} runs=${RUNS:-runs/gallery}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$runs"
 
-# row NAME ALGORITHM ENV STEPS METRIC LOW:HIGH FLAG... trains some seeds and draws their curves, with
-# the interval that they are compared with; none is -.
+# row NAME ALGORITHM ENV STEPS LOW:HIGH FLAG... trains some seeds, evaluates each greedily ten times
+# on its way, and draws the curves with the interval that they are compared with; none is -.
 row() {
-	local name=$1 algorithm=$2 env=$3 steps=$4 metric=$5 interval=$6
-	shift 6
+	local name=$1 algorithm=$2 env=$3 steps=$4 interval=$5
+	shift 5
 	wanted "$name" || return 0
 	local out=$runs/$name
-	[ -e "$out" ] || "$weft" train "$algorithm" --env "$env" --steps "$steps" --seeds "$seeds" --out "$out" "$@" >"$out.log" 2>&1
+	[ -e "$out" ] || "$weft" train "$algorithm" --env "$env" --steps "$steps" --seeds "$seeds" \
+		--eval-every $((steps / 10)) --eval-episodes 20 --out "$out" "$@" >"$out.log" 2>&1
 	local published=()
 	[ "$interval" = - ] || published=(--published "$env=$interval")
-	"$weft" plot "$algorithm=$out" --metric "$metric" "${published[@]}" --out "$here/$name.svg"
+	"$weft" plot "$algorithm=$out" --metric eval/return "${published[@]}" --out "$here/$name.svg"
 }
 
 # film NAME RUN draws an episode.
@@ -29,52 +30,47 @@ film() {
 wanted() { [ ${#rows[@]} -eq 0 ] || [[ " ${rows[*]} " == *" $1 "* ]]; }
 rows=("$@")
 
-return=episode/return_mean
-online=(--eval-episodes 0)
-
 # Classic control. Intervals: mean and standard deviation over episodes of RL Zoo's trained agents,
 # of c51 those of CleanRL's runs.
-row ppo ppo CartPole-v1 64000 $return 499:500 "${online[@]}" --preset quick
-row a2c a2c CartPole-v1 200000 $return 499:500 "${online[@]}"
-row dqn dqn CartPole-v1 50000 $return 499:500 "${online[@]}"
-row c51 c51 CartPole-v1 100000 $return 460.7:500 "${online[@]}"
-row qrdqn qrdqn CartPole-v1 50000 $return 499:500 "${online[@]}"
-row rainbow rainbow CartPole-v1 50000 $return - "${online[@]}"
-row impala impala CartPole-v1 200000 $return - "${online[@]}"
-row reinforce reinforce CartPole-v1 400000 $return - "${online[@]}"
-row ac ac CartPole-v1 200000 $return - "${online[@]}"
-row r2d2 r2d2 CartPolePositions-v1 60000 $return - "${online[@]}"
-row sac sac Pendulum-v1 20000 $return -245.7:-68.3 "${online[@]}"
-row td3 td3 Pendulum-v1 20000 eval/return -242.1:-61.6 --eval-every 2000 --eval-episodes 20
-row ddpg ddpg Pendulum-v1 20000 $return -246.4:-57.8 "${online[@]}"
+row ppo ppo CartPole-v1 64000 499:500 --preset quick
+row a2c a2c CartPole-v1 500000 499:500
+row dqn dqn CartPole-v1 500000 499:500
+row c51 c51 CartPole-v1 500000 460.7:500
+row qrdqn qrdqn CartPole-v1 50000 499:500
+row rainbow rainbow CartPole-v1 50000 -
+row impala impala CartPole-v1 1000000 -
+row reinforce reinforce CartPole-v1 400000 -
+row ac ac CartPole-v1 500000 -
+row r2d2 r2d2 CartPolePositions-v1 300000 -
+row sac sac Pendulum-v1 20000 -245.7:-68.3
+row td3 td3 Pendulum-v1 20000 -242.1:-61.6
+row ddpg ddpg Pendulum-v1 20000 -246.4:-57.8
 
 # Several agents, on tiny tasks. In the two-step game VDN is known to reach 7 and QMIX 8.
-row mappo mappo Agents-v0 40000 $return - "${online[@]}"
-row maddpg maddpg Agents-v0 20000 $return - "${online[@]}"
-row matd3 matd3 Agents-v0 20000 $return - "${online[@]}"
-row qmix qmix TwoStep-v0 20000 eval/return 7.8:8.2 --eval-every 2000 --eval-episodes 20
-row vdn vdn TwoStep-v0 20000 eval/return 6.8:7.2 --eval-every 2000 --eval-episodes 20
-row iql-independent iql-independent TwoStep-v0 20000 eval/return 6.8:7.2 --eval-every 2000 --eval-episodes 20
+row mappo mappo Agents-v0 40000 -
+row maddpg maddpg Agents-v0 20000 -
+row matd3 matd3 Agents-v0 20000 -
+row qmix qmix TwoStep-v0 20000 7.8:8.2
+row vdn vdn TwoStep-v0 20000 6.8:7.2
+row iql-independent iql-independent TwoStep-v0 20000 6.8:7.2
 
-# Games.
-row alphazero alphazero board/TicTacToe-v0 20000 eval/return - --eval-every 4000 --eval-episodes 40 --set act_by=network
-
-# Search in a learnt model.
-row muzero muzero CartPole-v1 32000 eval/return - --eval-every 4000 --eval-episodes 20
+# Games, and search in a learnt model.
+row alphazero alphazero board/TicTacToe-v0 100000 - --set act_by=network
+row muzero muzero CartPole-v1 80000 -
 
 # A learnt model of the world.
-row dreamer dreamer Pendulum-v1 30000 eval/return -200:0 --eval-every 3000 --eval-episodes 20
+row dreamer dreamer Pendulum-v1 30000 -200:0
 
 # Data: episodes of the first run of sac, and the return of what recorded them.
 expert=$runs/expert.parquet
 [ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
-data=(--data "$expert" --eval-every 500 --eval-episodes 20 --set hidden=64,64 --set batch=64)
-row bc bc Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row td3bc td3bc Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row iql iql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row awac awac Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row cql cql Pendulum-v1 3000 eval/return -245.7:-68.3 "${data[@]}"
-row gail gail Pendulum-v1 200000 eval/return -245.7:-68.3 --data "$expert" --eval-every 20000 --eval-episodes 20
+data=(--data "$expert" --set hidden=64,64 --set batch=64)
+row bc bc Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row td3bc td3bc Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row iql iql Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row awac awac Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row cql cql Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row gail gail Pendulum-v1 300000 -245.7:-68.3 --data "$expert"
 
 # A league, by its payoff matrix, and a population, by its lineage.
 if wanted psro; then
@@ -106,5 +102,5 @@ fi
 for algorithm in ppo dqn sac; do
 	wanted "graph-$algorithm" && "$weft" graph "$algorithm" --format overview >"$here/graph-$algorithm.svg"
 done
-wanted compare && "$weft" compare ppo="$runs/ppo" dqn="$runs/dqn" qrdqn="$runs/qrdqn" --metric $return --svg "$here/compare.svg" >/dev/null
+wanted compare && "$weft" compare sac="$runs/sac" td3="$runs/td3" ddpg="$runs/ddpg" --metric eval/return --svg "$here/compare.svg" >/dev/null
 exit 0
