@@ -43,7 +43,12 @@ func (q Critics) Apply(c *rl.Ctx, sc *model.Scope, obs rl.Obs, action rl.Tree) [
 		}
 		return out
 	}
-	in := Concatenate([]*Node{Features(q.Torso.Space, obs.X), Scaled(q.Action, action)}, -1)
+	return q.ApplyScaled(c, sc, obs, Scaled(q.Action, action))
+}
+
+// ApplyScaled returns the values of actions that are no single choice, as Scaled returns them.
+func (q Critics) ApplyScaled(c *rl.Ctx, sc *model.Scope, obs rl.Obs, action *Node) []*Node {
+	in := Concatenate([]*Node{Features(q.Torso.Space, obs.X), action}, -1)
 	return q.each(sc, func(sc *model.Scope) *Node {
 		x := MLP{Hidden: q.Torso.Hidden, Act: q.Torso.Act}.Apply(c, sc, in)
 		return Squeeze(Dense(c, sc.At("out"), x, 1, 1), -1)
@@ -117,6 +122,17 @@ func Scaled(space rl.Space, action rl.Tree) *Node {
 		return parts[0]
 	}
 	return Concatenate(parts, -1)
+}
+
+// Continuous reports whether actions in space are numbers between bounds alone, which Unscaled
+// makes.
+func Continuous(space rl.Space) bool {
+	for _, l := range space.Leaves() {
+		if _, ok := l.Space.(rl.Box); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // Unscaled undoes Scaled where actions are boxes: numbers from -1 to 1, [..., features], become

@@ -39,13 +39,8 @@ func (j JointActorCritic) First() JointActorCritic {
 // Check returns an error if there are actions that are neither choices nor numbers.
 func (j JointActorCritic) Check() error {
 	for _, k := range j.Kinds {
-		if _, ok := k.Action.(rl.Discrete); ok {
-			continue
-		}
-		for _, l := range k.Action.Leaves() {
-			if _, ok := l.Space.(rl.Box); !ok {
-				return fmt.Errorf("policies choose one of some actions or act in boxes, not in %s", k.Action)
-			}
+		if _, choice := k.Action.(rl.Discrete); !choice && !Continuous(k.Action) {
+			return fmt.Errorf("policies choose one of some actions or act in boxes, not in %s", k.Action)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ package gail
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -203,6 +204,7 @@ type Config struct {
 	Recent     int     `default:"8192" unit:"steps" range:"[1,)" doc:"latest steps of the policy that the discriminator learns from"`
 	JudgeRate  float64 `default:"3e-4" range:"(0,)" doc:"the step size of the discriminator's optimiser"`
 	Reward     string  `default:"positive" oneof:"positive negative logit" doc:"reward of a step that is the expert's with probability D: positive is -log(1-D), negative log D, logit their sum; where episodes end early, positive favours living on and negative an early end"`
+	Penalty    float64 `default:"0" range:"[0,)" doc:"weight of the squared slope of the discriminator's logit at the steps that it learns from, which keeps it from telling them apart too easily to teach anything"`
 	AIRL       bool    `key:"airl" default:"false" doc:"have the discriminator learn a reward and a potential, and pay the logit (AIRL)"`
 
 	nn.Proximal     `defaults:"epochs=10 minibatches=8 learning_rate=3e-4 entropy_coef=0"`
@@ -346,7 +348,11 @@ func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
 // logit returns the logarithm of the odds that steps are the expert's, [rows...].
 func (n *net) logit(c *rl.Ctx, s Shown) *Node {
 	obs := n.seen(c, s.Obs)
-	x := n.logits.Apply(c, c.Scope(n.critic), obs, s.Action)[0]
+	return n.shaped(c, obs, s, n.logits.Apply(c, c.Scope(n.critic), obs, s.Action)[0])
+}
+
+// shaped returns the logit of steps that earn x, of which the networks see obs.
+func (n *net) shaped(c *rl.Ctx, obs rl.Obs, s Shown, x *Node) *Node {
 	if !n.AIRL {
 		return x
 	}
@@ -365,10 +371,45 @@ func (n *net) potential(c *rl.Ctx, sc *model.Scope, seen rl.Obs) *Node {
 // judge returns the cross entropy of the discriminator's guesses, by pair.
 func (n *net) judge(c *rl.Ctx, p Pair) (loss, weight rl.Tensor, m Judged) {
 	expert, own := n.logit(c, p.Expert), n.logit(c, p.Own)
-	loss = rl.Wrap(Add(Softplus(Neg(expert)), Softplus(own)))
+	total := Add(Softplus(Neg(expert)), Softplus(own))
+	if n.Penalty > 0 {
+		total = Add(total, MulScalar(Add(n.slope(c, p.Expert), n.slope(c, p.Own)), n.Penalty/2))
+	}
+	loss = rl.Wrap(total)
 	zero := ZerosLike(own)
 	right := Add(ConvertDType(GreaterThan(expert, zero), dtypes.Float32), ConvertDType(LessThan(own, zero), dtypes.Float32))
 	return loss, rl.Tensor{}, Judged{loss, rl.Wrap(MulScalar(right, .5))}
+}
+
+// slope returns the squared length of the logit's gradient by the numbers that the discriminator
+// sees of steps, [rows...]: observations as its network sees them, and actions in boxes scaled to
+// -1 to 1.
+func (n *net) slope(c *rl.Ctx, s Shown) *Node {
+	obs := n.seen(c, s.Obs)
+	by, sc := numbers(obs.X), c.Scope(n.critic)
+	var x *Node
+	if nn.Continuous(n.logits.Action) {
+		action := nn.Scaled(n.logits.Action, s.Action)
+		by = append(by, action)
+		x = n.logits.ApplyScaled(c, sc, obs, action)[0]
+	} else {
+		x = n.logits.Apply(c, sc, obs, s.Action)[0]
+	}
+	out := ZerosLike(x)
+	for _, g := range Gradient(ReduceAllSum(n.shaped(c, obs, s, x)), by...) {
+		out = Add(out, ReduceSum(Square(Reshape(g, append(slices.Clone(x.Shape().Dimensions), -1)...)), -1))
+	}
+	return out
+}
+
+// numbers returns the leaves of observations that can change by a little.
+func numbers(x rl.Tree) (out []*Node) {
+	for _, l := range rl.Leaves(x) {
+		if l.Node().DType() == dtypes.Float32 {
+			out = append(out, l.Node())
+		}
+	}
+	return out
 }
 
 // reward returns what steps earn by the discriminator.

@@ -23,6 +23,7 @@ func TestSolves(t *testing.T) {
 		{Name: "negative", Env: debug.Identity, Set: small("data=debug:identity", "reward=negative"), Steps: 20_000, Want: 15.9},
 		{Name: "numbers", Env: debug.IdentityContinuous, Set: small("data=debug:continuous"), Steps: 40_000, Want: 15},
 		{Name: "few episodes", Env: debug.IdentityContinuous, Set: small("data=debug:continuous", "episodes=4", "reward=logit"), Steps: 40_000, Want: 15},
+		{Name: "penalty", Env: debug.IdentityContinuous, Set: small("data=debug:continuous", "penalty=1"), Steps: 40_000, Want: 15},
 		{Name: "airl", Env: debug.Identity, Set: small("data=debug:identity", "airl=true"), Steps: 20_000, Want: 15.9},
 	})
 }
@@ -73,6 +74,33 @@ func TestReward(t *testing.T) {
 	algotest.Near(t, "negative", negative, math.Log(d), 1e-5)
 	algotest.Near(t, "loss", float64(rl.Read[float32](m.Loss)[0]), -math.Log(d)-math.Log(1-d), 1e-5)
 	algotest.Near(t, "accuracy", float64(rl.Read[float32](m.Accuracy)[0]), .5, 0) // of a step against itself
+}
+
+// TestSlope: the penalty is half its weight times the squared length of the logit's gradient by
+// observations, for a step of the expert and one of the policy, as differences of the logit say.
+func TestSlope(t *testing.T) {
+	x, scope := made(t, "reward=logit", "normalize_obs=false", "penalty=3")
+	at := func(i int, by float32) Shown {
+		s := shown(scope, 1, 2)
+		obs := []float32{0, 1, 0, 0}
+		obs[i] += by
+		s.Obs.X = rl.One(rl.FromFlat(scope, obs, 1, 4))
+		return s
+	}
+	logit := func(s Shown) float64 { return float64(rl.Read[float32](x.Discriminator.Reward(s))[0]) }
+	const h = 1e-2
+	var squared float64
+	for i := range 4 {
+		slope := (logit(at(i, h)) - logit(at(i, -h))) / (2 * h)
+		squared += slope * slope
+	}
+	if squared == 0 {
+		t.Fatal("a logit without a slope tells nothing")
+	}
+	s := at(0, 0)
+	_, m := x.Discriminator.loss.Grad(rl.Key{}, Pair{s, s})
+	d := 1 / (1 + math.Exp(-logit(s)))
+	algotest.Near(t, "loss", float64(rl.Read[float32](m.Loss)[0]), -math.Log(d)-math.Log(1-d)+3*squared, 1e-3*squared)
 }
 
 // TestShaped: the logit of AIRL is the reward and what the potential adds, less the log-probability

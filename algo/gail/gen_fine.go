@@ -24,105 +24,105 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "gail.go:55"},
-		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "nn.ActOut", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "gail.go:146"},
-		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "gail.go:58"},
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "gail.go:56"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "nn.ActOut", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "gail.go:147"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "gail.go:59"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (gail.go:38) for the fragment
+// trainFineEnvironment is (*Trainer).Train (gail.go:39) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // gail.go:39
-		obs := t.Env.Obs()           // gail.go:55
-		edge.Gather(x, fineObs, obs) // gail.go:55
-		for range t.Horizon {        // gail.go:56
-			act := edge.Scattered[nn.ActOut](x, fineAct) // gail.go:146
-			out := t.Env.Step(act.Action)                // gail.go:58
-			// gail.go:58
+	for run.Next() { // gail.go:40
+		obs := t.Env.Obs()           // gail.go:56
+		edge.Gather(x, fineObs, obs) // gail.go:56
+		for range t.Horizon {        // gail.go:57
+			act := edge.Scattered[nn.ActOut](x, fineAct) // gail.go:147
+			out := t.Env.Step(act.Action)                // gail.go:59
+			// gail.go:59
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Terminated: out.Terminated, Truncated: out.Truncated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (gail.go:38) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (gail.go:39) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // gail.go:39
-		obs := edge.Gathered[rl.Obs](x, fineObs) // gail.go:55
-		for i := range t.Horizon {               // gail.go:56
-			act := t.Actor.Act(run.Key("act", i), obs)                                        // gail.go:57
-			edge.Scatter(x, fineAct, nn.ActOut{Action: act.Action})                           // gail.go:146
-			out := edge.Gathered[rl.Step](x, fineOut)                                         // gail.go:58
-			cut := t.Actor.Value(out.Truncated, out.Final)                                    // gail.go:59
-			shown := Shown{obs, act.Action, out.Final, out.Terminated}                        // gail.go:60
-			t.Own.Insert(shown, out.Over)                                                     // gail.go:61
-			t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut}) // gail.go:62
-			obs = out.Obs                                                                     // gail.go:63
+	for run.Next() { // gail.go:40
+		obs := edge.Gathered[rl.Obs](x, fineObs) // gail.go:56
+		for i := range t.Horizon {               // gail.go:57
+			act := t.Actor.Act(run.Key("act", i), obs)                                        // gail.go:58
+			edge.Scatter(x, fineAct, nn.ActOut{Action: act.Action})                           // gail.go:147
+			out := edge.Gathered[rl.Step](x, fineOut)                                         // gail.go:59
+			cut := t.Actor.Value(out.Truncated, out.Final)                                    // gail.go:60
+			shown := Shown{obs, act.Action, out.Final, out.Terminated}                        // gail.go:61
+			t.Own.Insert(shown, out.Over)                                                     // gail.go:62
+			t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut}) // gail.go:63
+			obs = out.Obs                                                                     // gail.go:64
 		}
-		steps := t.Rollout.Drain() // gail.go:65
+		steps := t.Rollout.Drain() // gail.go:66
 		var values rl.Tensor
 		var last rl.Tensor
-		// gail.go:66
+		// gail.go:67
 		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&steps), rl.Carry(&values), rl.Carry(&last)}, func() { values, last = graphFineLearner1(t, run, obs, steps) }) {
-			values = t.Actor.Values(steps.Shown.Obs) // gail.go:66
-			last = t.Actor.Values(obs)               // gail.go:67
+			values = t.Actor.Values(steps.Shown.Obs) // gail.go:67
+			last = t.Actor.Values(obs)               // gail.go:68
 		}
-		batch := Batch{steps, values, last} // gail.go:68
-		for i := range t.Judgements {       // gail.go:41
-			expert := t.Expert.Sample(run.Key("expert", i), t.Batch) // gail.go:42
-			own := t.Own.Sample(run.Key("own", i), t.Batch)          // gail.go:43
-			// gail.go:44
+		batch := Batch{steps, values, last} // gail.go:69
+		for i := range t.Judgements {       // gail.go:42
+			expert := t.Expert.Sample(run.Key("expert", i), t.Batch) // gail.go:43
+			own := t.Own.Sample(run.Key("own", i), t.Batch)          // gail.go:44
+			// gail.go:45
 			if !edge.Fused(run, "fine/learner 2", []rl.Carried{rl.Carry(&expert), rl.Carry(&own)}, func() { graphFineLearner2(t, run, expert, own) }) {
-				t.Discriminator.Learn(run, Pair{expert.Data, own.Data}) // gail.go:44
+				t.Discriminator.Learn(run, Pair{expert.Data, own.Data}) // gail.go:45
 			}
 		}
-		// gail.go:46
+		// gail.go:47
 		if !edge.Fused(run, "fine/learner 3", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner3(t, run, batch) }) {
-			reward := t.Discriminator.Reward(batch.Steps.Shown) // gail.go:46
-			t.Learner.Learn(run, batch, reward)                 // gail.go:47
+			reward := t.Discriminator.Reward(batch.Steps.Shown) // gail.go:47
+			t.Learner.Learn(run, batch, reward)                 // gail.go:48
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is gail.go:66 to gail.go:67 as one graph.
+// graphFineLearner1 is gail.go:67 to gail.go:68 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, steps Step) (rl.Tensor, rl.Tensor) {
-	values := t.Actor.Values(steps.Shown.Obs) // gail.go:66
-	last := t.Actor.Values(obs)               // gail.go:67
+	values := t.Actor.Values(steps.Shown.Obs) // gail.go:67
+	last := t.Actor.Values(obs)               // gail.go:68
 	return values, last
 }
 
-// graphFineLearner2 is gail.go:44 as one graph.
+// graphFineLearner2 is gail.go:45 as one graph.
 func graphFineLearner2(t *Trainer, run *rl.Run, expert replay.Sample[Shown], own replay.Sample[Shown]) {
-	t.Discriminator.Learn(run, Pair{expert.Data, own.Data}) // gail.go:44
+	t.Discriminator.Learn(run, Pair{expert.Data, own.Data}) // gail.go:45
 }
 
-// graphFineLearner3 is gail.go:46 to gail.go:47 as one graph.
+// graphFineLearner3 is gail.go:47 to gail.go:48 as one graph.
 func graphFineLearner3(t *Trainer, run *rl.Run, batch Batch) {
-	reward := t.Discriminator.Reward(batch.Steps.Shown)  // gail.go:46
-	run.Log("reward", reward)                            // gail.go:84
-	steps := batch.Steps                                 // gail.go:85
-	shift := rl.Shift(batch.Values, batch.Last)          // gail.go:86
-	next := rl.Select(steps.Truncated, steps.Cut, shift) // gail.go:86
-	scaled := t.Learner.scaled(reward, steps.Over)       // gail.go:87
-	// gail.go:87
+	reward := t.Discriminator.Reward(batch.Steps.Shown)  // gail.go:47
+	run.Log("reward", reward)                            // gail.go:85
+	steps := batch.Steps                                 // gail.go:86
+	shift := rl.Shift(batch.Values, batch.Last)          // gail.go:87
+	next := rl.Select(steps.Truncated, steps.Cut, shift) // gail.go:87
+	scaled := t.Learner.scaled(reward, steps.Over)       // gail.go:88
+	// gail.go:88
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, scaled, batch.Values, next, steps.Shown.Terminated, steps.Over)
-	sample := Sample{steps.Shown.Obs, steps.Raw, steps.LogProb, batch.Values, adv, ret}               // gail.go:88
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // gail.go:89
-	edge.For(run, t.Learner.Epochs, nil, func(e rl.Int) {                                             // gail.go:90
-		edge.For(run, t.Learner.Minibatches, nil, func(i rl.Int) { // gail.go:91
-			// gail.go:92
+	sample := Sample{steps.Shown.Obs, steps.Raw, steps.LogProb, batch.Values, adv, ret}               // gail.go:89
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // gail.go:90
+	edge.For(run, t.Learner.Epochs, nil, func(e rl.Int) {                                             // gail.go:91
+		edge.For(run, t.Learner.Minibatches, nil, func(i rl.Int) { // gail.go:92
+			// gail.go:93
 			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), replay.ByStep, i, t.Learner.Minibatches)
-			mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{})                 // gail.go:93
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // gail.go:94
-			edge.ApplyAt(t.Learner.opt, g, lr)                               // gail.go:95
-			run.Log("loss/policy", m.Policy)                                 // gail.go:96
-			run.Log("loss/value", m.Value)                                   // gail.go:97
-			run.Log("loss/entropy", m.Entropy)                               // gail.go:98
-			run.Log("approx_kl", m.KL)                                       // gail.go:99
+			mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{})                 // gail.go:94
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // gail.go:95
+			edge.ApplyAt(t.Learner.opt, g, lr)                               // gail.go:96
+			run.Log("loss/policy", m.Policy)                                 // gail.go:97
+			run.Log("loss/value", m.Value)                                   // gail.go:98
+			run.Log("loss/entropy", m.Entropy)                               // gail.go:99
+			run.Log("approx_kl", m.KL)                                       // gail.go:100
 		})
 	})
-	t.Learner.observe(steps.Shown.Obs) // gail.go:102
+	t.Learner.observe(steps.Shown.Obs) // gail.go:103
 }

@@ -28,102 +28,102 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersShown:     {Name: "shown", Operator: "all-gather", From: "learner", To: "learner", Type: "gail.Shown", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "gail.go:61"},
-		learnersOutOver:   {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "gail.go:61"},
-		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Judgements", Node: 15, Pos: "gail.go:74"},
-		learnersReward:    {Name: "reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 23, Pos: "gail.go:178"},
-		learnersStepsOver: {Name: "steps.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 23, Pos: "gail.go:178"},
-		learnersMiniAdv:   {Name: "mini.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches", Node: 30, Pos: "gail.go:93"},
-		learnersG2:        {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 32, Pos: "gail.go:95"},
-		learnersFeatures:  {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 39, Pos: "gail.go:186"},
+		learnersShown:     {Name: "shown", Operator: "all-gather", From: "learner", To: "learner", Type: "gail.Shown", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "gail.go:62"},
+		learnersOutOver:   {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "gail.go:62"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Judgements", Node: 15, Pos: "gail.go:75"},
+		learnersReward:    {Name: "reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 23, Pos: "gail.go:179"},
+		learnersStepsOver: {Name: "steps.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 23, Pos: "gail.go:179"},
+		learnersMiniAdv:   {Name: "mini.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches", Node: 30, Pos: "gail.go:94"},
+		learnersG2:        {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 32, Pos: "gail.go:96"},
+		learnersFeatures:  {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 39, Pos: "gail.go:187"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (gail.go:38) for the fragments
+// trainLearnersLearner is (*Trainer).Train (gail.go:39) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // gail.go:39
-		obs := t.Env.Obs()         // gail.go:55
-		for i := range t.Horizon { // gail.go:56
-			act := t.Actor.Act(run.Key("act", i), obs) // gail.go:57
+	for run.Next() { // gail.go:40
+		obs := t.Env.Obs()         // gail.go:56
+		for i := range t.Horizon { // gail.go:57
+			act := t.Actor.Act(run.Key("act", i), obs) // gail.go:58
 			var out rl.Step
 			var cut rl.Tensor
-			// gail.go:58
+			// gail.go:59
 			if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&act), rl.Carry(&out), rl.Carry(&cut)}, func() { out, cut = graphLearnersLearner1(t, run, act) }) {
-				out = t.Env.Step(act.Action)                  // gail.go:58
-				cut = t.Actor.Value(out.Truncated, out.Final) // gail.go:59
+				out = t.Env.Step(act.Action)                  // gail.go:59
+				cut = t.Actor.Value(out.Truncated, out.Final) // gail.go:60
 			}
-			shown := Shown{obs, act.Action, out.Final, out.Terminated}                                          // gail.go:60
-			t.Own.Insert(edge.AllGather(x, learnersShown, shown), edge.AllGather(x, learnersOutOver, out.Over)) // gail.go:61
-			t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut})                   // gail.go:62
-			obs = out.Obs                                                                                       // gail.go:63
+			shown := Shown{obs, act.Action, out.Final, out.Terminated}                                          // gail.go:61
+			t.Own.Insert(edge.AllGather(x, learnersShown, shown), edge.AllGather(x, learnersOutOver, out.Over)) // gail.go:62
+			t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut})                   // gail.go:63
+			obs = out.Obs                                                                                       // gail.go:64
 		}
-		steps := t.Rollout.Drain() // gail.go:65
+		steps := t.Rollout.Drain() // gail.go:66
 		var values rl.Tensor
 		var last rl.Tensor
-		// gail.go:66
+		// gail.go:67
 		if !edge.Fused(run, "learners/learner 2", []rl.Carried{rl.Carry(&obs), rl.Carry(&steps), rl.Carry(&values), rl.Carry(&last)}, func() { values, last = graphLearnersLearner2(t, run, obs, steps) }) {
-			values = t.Actor.Values(steps.Shown.Obs) // gail.go:66
-			last = t.Actor.Values(obs)               // gail.go:67
+			values = t.Actor.Values(steps.Shown.Obs) // gail.go:67
+			last = t.Actor.Values(obs)               // gail.go:68
 		}
-		batch := Batch{steps, values, last} // gail.go:68
-		for i := range t.Judgements {       // gail.go:41
-			expert := edge.Part(x, t.Expert.Sample(run.Key("expert", i), t.Batch))                // gail.go:42
-			own := edge.Part(x, t.Own.Sample(run.Key("own", i), t.Batch))                         // gail.go:43
-			p := Pair{expert.Data, own.Data}                                                      // gail.go:44
-			g, m := t.Discriminator.loss.Grad(rl.Key{}, p)                                        // gail.go:73
-			t.Discriminator.opt.Apply(edge.AllReduce(x, learnersG, g), t.Discriminator.JudgeRate) // gail.go:74
-			run.Log("loss/discriminator", m.Loss)                                                 // gail.go:75
-			run.Log("accuracy", m.Accuracy)                                                       // gail.go:76
+		batch := Batch{steps, values, last} // gail.go:69
+		for i := range t.Judgements {       // gail.go:42
+			expert := edge.Part(x, t.Expert.Sample(run.Key("expert", i), t.Batch))                // gail.go:43
+			own := edge.Part(x, t.Own.Sample(run.Key("own", i), t.Batch))                         // gail.go:44
+			p := Pair{expert.Data, own.Data}                                                      // gail.go:45
+			g, m := t.Discriminator.loss.Grad(rl.Key{}, p)                                        // gail.go:74
+			t.Discriminator.opt.Apply(edge.AllReduce(x, learnersG, g), t.Discriminator.JudgeRate) // gail.go:75
+			run.Log("loss/discriminator", m.Loss)                                                 // gail.go:76
+			run.Log("accuracy", m.Accuracy)                                                       // gail.go:77
 		}
-		reward := t.Discriminator.Reward(batch.Steps.Shown)    // gail.go:46
-		run.Log("reward", reward)                              // gail.go:84
-		steps2 := batch.Steps                                  // gail.go:85
-		shift := rl.Shift(batch.Values, batch.Last)            // gail.go:86
-		next := rl.Select(steps2.Truncated, steps2.Cut, shift) // gail.go:86
+		reward := t.Discriminator.Reward(batch.Steps.Shown)    // gail.go:47
+		run.Log("reward", reward)                              // gail.go:85
+		steps2 := batch.Steps                                  // gail.go:86
+		shift := rl.Shift(batch.Values, batch.Last)            // gail.go:87
+		next := rl.Select(steps2.Truncated, steps2.Cut, shift) // gail.go:87
 		var scaled rl.Tensor
-		if !t.Learner.NormalizeReward { // gail.go:175
-			scaled = reward // gail.go:176
+		if !t.Learner.NormalizeReward { // gail.go:176
+			scaled = reward // gail.go:177
 		} else {
-			// gail.go:178
+			// gail.go:179
 			t.Learner.returns.Update(edge.AllGather(x, learnersReward, reward), edge.AllGather(x, learnersStepsOver, steps2.Over))
-			scaled = t.Learner.scale.Call(rl.Key{}, reward) // gail.go:179
+			scaled = t.Learner.scale.Call(rl.Key{}, reward) // gail.go:180
 		}
-		// gail.go:87
+		// gail.go:88
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, scaled, batch.Values, next, steps2.Shown.Terminated, steps2.Over)
-		sample := Sample{steps2.Shown.Obs, steps2.Raw, steps2.LogProb, batch.Values, adv, ret} // gail.go:88
-		lr := t.Learner.Rate.At(run.Progress())                                                // gail.go:89
-		for e := range t.Learner.Epochs {                                                      // gail.go:90
-			for i := range t.Learner.Minibatches { // gail.go:91
-				mini := replay.Take(sample, run.Key("shuffle", e), replay.ByStep, i, t.Learner.Minibatches) // gail.go:92
-				// gail.go:93
+		sample := Sample{steps2.Shown.Obs, steps2.Raw, steps2.LogProb, batch.Values, adv, ret} // gail.go:89
+		lr := t.Learner.Rate.At(run.Progress())                                                // gail.go:90
+		for e := range t.Learner.Epochs {                                                      // gail.go:91
+			for i := range t.Learner.Minibatches { // gail.go:92
+				mini := replay.Take(sample, run.Key("shuffle", e), replay.ByStep, i, t.Learner.Minibatches) // gail.go:93
+				// gail.go:94
 				mini.Adv = edge.OwnRows(x, learnersMiniAdv, rl.Standardise(edge.AllGather(x, learnersMiniAdv, mini.Adv), rl.Tensor{}))
-				g, m := t.Learner.loss.Grad(run.Key("loss", e, i), mini)  // gail.go:94
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG2, g), lr) // gail.go:95
-				run.Log("loss/policy", m.Policy)                          // gail.go:96
-				run.Log("loss/value", m.Value)                            // gail.go:97
-				run.Log("loss/entropy", m.Entropy)                        // gail.go:98
-				run.Log("approx_kl", m.KL)                                // gail.go:99
+				g, m := t.Learner.loss.Grad(run.Key("loss", e, i), mini)  // gail.go:95
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG2, g), lr) // gail.go:96
+				run.Log("loss/policy", m.Policy)                          // gail.go:97
+				run.Log("loss/value", m.Value)                            // gail.go:98
+				run.Log("loss/entropy", m.Entropy)                        // gail.go:99
+				run.Log("approx_kl", m.KL)                                // gail.go:100
 			}
 		}
-		if t.Learner.NormalizeObs { // gail.go:185
-			features := t.Learner.features.Call(rl.Key{}, steps2.Shown.Obs.X)    // gail.go:186
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // gail.go:186
+		if t.Learner.NormalizeObs { // gail.go:186
+			features := t.Learner.features.Call(rl.Key{}, steps2.Shown.Obs.X)    // gail.go:187
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // gail.go:187
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is gail.go:58 to gail.go:59 as one graph.
+// graphLearnersLearner1 is gail.go:59 to gail.go:60 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run, act nn.ActOut) (rl.Step, rl.Tensor) {
-	out := t.Env.Step(act.Action)                  // gail.go:58
-	cut := t.Actor.Value(out.Truncated, out.Final) // gail.go:59
+	out := t.Env.Step(act.Action)                  // gail.go:59
+	cut := t.Actor.Value(out.Truncated, out.Final) // gail.go:60
 	return out, cut
 }
 
-// graphLearnersLearner2 is gail.go:66 to gail.go:67 as one graph.
+// graphLearnersLearner2 is gail.go:67 to gail.go:68 as one graph.
 func graphLearnersLearner2(t *Trainer, run *rl.Run, obs rl.Obs, steps Step) (rl.Tensor, rl.Tensor) {
-	values := t.Actor.Values(steps.Shown.Obs) // gail.go:66
-	last := t.Actor.Values(obs)               // gail.go:67
+	values := t.Actor.Values(steps.Shown.Obs) // gail.go:67
+	last := t.Actor.Values(obs)               // gail.go:68
 	return values, last
 }

@@ -8,51 +8,51 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (gail.go:38) as a device
+// trainLowered is one iteration of (*Trainer).Train (gail.go:39) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                      // gail.go:55
-	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // gail.go:56
-		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                // gail.go:57
-		out := t.Env.Step(act.Action)                                                     // gail.go:58
-		cut := t.Actor.Value(out.Truncated, out.Final)                                    // gail.go:59
-		shown := Shown{obs, act.Action, out.Final, out.Terminated}                        // gail.go:60
-		t.Own.Insert(shown, out.Over)                                                     // gail.go:61
-		t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut}) // gail.go:62
-		obs = out.Obs                                                                     // gail.go:63
+	obs := t.Env.Obs()                                                      // gail.go:56
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // gail.go:57
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                // gail.go:58
+		out := t.Env.Step(act.Action)                                                     // gail.go:59
+		cut := t.Actor.Value(out.Truncated, out.Final)                                    // gail.go:60
+		shown := Shown{obs, act.Action, out.Final, out.Terminated}                        // gail.go:61
+		t.Own.Insert(shown, out.Over)                                                     // gail.go:62
+		t.Rollout.Insert(Step{shown, act.Raw, act.LogProb, out.Truncated, out.Over, cut}) // gail.go:63
+		obs = out.Obs                                                                     // gail.go:64
 	})
-	steps := t.Rollout.Drain()                        // gail.go:65
-	values := t.Actor.Values(steps.Shown.Obs)         // gail.go:66
-	last := t.Actor.Values(obs)                       // gail.go:67
-	batch := Batch{steps, values, last}               // gail.go:68
-	edge.For(run, t.Judgements, nil, func(i rl.Int) { // gail.go:41
-		expert := t.Expert.Sample(edge.KeyAt(run, "expert", i), t.Batch) // gail.go:42
-		own := t.Own.Sample(edge.KeyAt(run, "own", i), t.Batch)          // gail.go:43
-		t.Discriminator.Learn(run, Pair{expert.Data, own.Data})          // gail.go:44
+	steps := t.Rollout.Drain()                        // gail.go:66
+	values := t.Actor.Values(steps.Shown.Obs)         // gail.go:67
+	last := t.Actor.Values(obs)                       // gail.go:68
+	batch := Batch{steps, values, last}               // gail.go:69
+	edge.For(run, t.Judgements, nil, func(i rl.Int) { // gail.go:42
+		expert := t.Expert.Sample(edge.KeyAt(run, "expert", i), t.Batch) // gail.go:43
+		own := t.Own.Sample(edge.KeyAt(run, "own", i), t.Batch)          // gail.go:44
+		t.Discriminator.Learn(run, Pair{expert.Data, own.Data})          // gail.go:45
 	})
-	reward := t.Discriminator.Reward(batch.Steps.Shown)    // gail.go:46
-	run.Log("reward", reward)                              // gail.go:84
-	steps2 := batch.Steps                                  // gail.go:85
-	shift := rl.Shift(batch.Values, batch.Last)            // gail.go:86
-	next := rl.Select(steps2.Truncated, steps2.Cut, shift) // gail.go:86
-	scaled := t.Learner.scaled(reward, steps2.Over)        // gail.go:87
-	// gail.go:87
+	reward := t.Discriminator.Reward(batch.Steps.Shown)    // gail.go:47
+	run.Log("reward", reward)                              // gail.go:85
+	steps2 := batch.Steps                                  // gail.go:86
+	shift := rl.Shift(batch.Values, batch.Last)            // gail.go:87
+	next := rl.Select(steps2.Truncated, steps2.Cut, shift) // gail.go:87
+	scaled := t.Learner.scaled(reward, steps2.Over)        // gail.go:88
+	// gail.go:88
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, scaled, batch.Values, next, steps2.Shown.Terminated, steps2.Over)
-	sample := Sample{steps2.Shown.Obs, steps2.Raw, steps2.LogProb, batch.Values, adv, ret}            // gail.go:88
-	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // gail.go:89
-	edge.For(run, t.Learner.Epochs, nil, func(e rl.Int) {                                             // gail.go:90
-		edge.For(run, t.Learner.Minibatches, nil, func(i rl.Int) { // gail.go:91
-			// gail.go:92
+	sample := Sample{steps2.Shown.Obs, steps2.Raw, steps2.LogProb, batch.Values, adv, ret}            // gail.go:89
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // gail.go:90
+	edge.For(run, t.Learner.Epochs, nil, func(e rl.Int) {                                             // gail.go:91
+		edge.For(run, t.Learner.Minibatches, nil, func(i rl.Int) { // gail.go:92
+			// gail.go:93
 			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), replay.ByStep, i, t.Learner.Minibatches)
-			mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{})                 // gail.go:93
-			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // gail.go:94
-			edge.ApplyAt(t.Learner.opt, g, lr)                               // gail.go:95
-			run.Log("loss/policy", m.Policy)                                 // gail.go:96
-			run.Log("loss/value", m.Value)                                   // gail.go:97
-			run.Log("loss/entropy", m.Entropy)                               // gail.go:98
-			run.Log("approx_kl", m.KL)                                       // gail.go:99
+			mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{})                 // gail.go:94
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // gail.go:95
+			edge.ApplyAt(t.Learner.opt, g, lr)                               // gail.go:96
+			run.Log("loss/policy", m.Policy)                                 // gail.go:97
+			run.Log("loss/value", m.Value)                                   // gail.go:98
+			run.Log("loss/entropy", m.Entropy)                               // gail.go:99
+			run.Log("approx_kl", m.KL)                                       // gail.go:100
 		})
 	})
-	t.Learner.observe(steps2.Shown.Obs) // gail.go:102
+	t.Learner.observe(steps2.Shown.Obs) // gail.go:103
 }

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/gail","train":"(*Trainer).Train",
-"starts":["gail.go:38","gail.go:54","gail.go:146","gail.go:149","gail.go:152","gail.go:72","gail.go:80","gail.go:83","gail.go:174","gail.go:184","gail.go:233","gail.go:297","gail.go:268"],
+"starts":["gail.go:39","gail.go:55","gail.go:147","gail.go:150","gail.go:153","gail.go:73","gail.go:81","gail.go:84","gail.go:175","gail.go:185","gail.go:235","gail.go:299","gail.go:270"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -112,13 +112,13 @@ const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/td3","train"
 {"id":57,"kind":"value","from":21,"to":22,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"environments","shape":"[env, ...]","freq":{"loops":[0],"maybe":true}}],
 "resources":[
 {"id":0,"name":"environments","kind":"environments","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"8","line":1,"col":22}},
-{"id":1,"name":"observations","kind":"statistics","type":"rl.Stats","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":20,"col":23}},
-{"id":2,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":23,"col":35}},
+{"id":1,"name":"observations","kind":"statistics","type":"rl.Stats","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":18,"col":23}},
+{"id":2,"name":"policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":21,"col":35}},
 {"id":3,"name":"environments/episodes","kind":"episodes","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"8","line":1,"col":22},"part":"episodes"},
 {"id":4,"name":"replay","kind":"table","type":"replay.Table[td3.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"8","line":12,"col":38},"large":true},
-{"id":5,"name":"critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":23,"col":70}},
-{"id":6,"name":"target policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":24,"col":35}},
-{"id":7,"name":"target critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":24,"col":77}},
+{"id":5,"name":"critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":21,"col":70}},
+{"id":6,"name":"target policy","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":22,"col":35}},
+{"id":7,"name":"target critics","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"9","line":22,"col":77}},
 {"id":8,"name":"critics' adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"8","line":18,"col":22}},
 {"id":9,"name":"policy's adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"8","line":19,"col":22}}],
 "fragments":[

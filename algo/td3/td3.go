@@ -230,10 +230,8 @@ func newNet(s *rl.Scope, c *Config, spec env.Spec) (*net, error) {
 	if spec.Agents > 1 {
 		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
 	}
-	for _, l := range spec.Action.Leaves() {
-		if _, ok := l.Space.(rl.Box); !ok {
-			return nil, fmt.Errorf("a deterministic policy acts in boxes, and actions of %s are %s: take sac or ppo", spec.ID, spec.Action)
-		}
+	if !nn.Continuous(spec.Action) {
+		return nil, fmt.Errorf("a deterministic policy acts in boxes, and actions of %s are %s: take sac or ppo", spec.ID, spec.Action)
 	}
 	sees := c.Sees(spec.Obs)
 	torso, err := c.Torso(sees)
