@@ -204,7 +204,7 @@ type Config struct {
 	Recent     int     `default:"8192" unit:"steps" range:"[1,)" doc:"latest steps of the policy that the discriminator learns from"`
 	JudgeRate  float64 `default:"3e-4" range:"(0,)" doc:"the step size of the discriminator's optimiser"`
 	Reward     string  `default:"positive" oneof:"positive negative logit" doc:"reward of a step that is the expert's with probability D: positive is -log(1-D), negative log D, logit their sum; where episodes end early, positive favours living on and negative an early end"`
-	Penalty    float64 `default:"0" range:"[0,)" doc:"weight of the squared slope of the discriminator's logit at the steps that it learns from, which keeps it from telling them apart too easily to teach anything"`
+	Penalty    float64 `default:"10" range:"[0,)" doc:"weight of the squared slope of the discriminator's logit at the steps that it learns from, which keeps it from telling them apart too easily to teach anything"`
 	AIRL       bool    `key:"airl" default:"false" doc:"have the discriminator learn a reward and a potential, and pay the logit (AIRL)"`
 
 	nn.Proximal     `defaults:"epochs=10 minibatches=8 learning_rate=3e-4 entropy_coef=0"`
