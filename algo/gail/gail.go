@@ -220,7 +220,7 @@ func (c *Config) Validate() error { return c.Fits(c.Envs * c.Horizon) }
 // Algorithm is GAIL for whoever runs it.
 var Algorithm = algo.Define("gail", "generative adversarial imitation: PPO whose reward is to be taken for an expert", []algo.Preset{
 	algo.For("Pendulum-v1", 300_000, "a short horizon of value suits a short swing", func(c *Config) {
-		c.LearningRate, c.Gamma, c.ClipValue = 1e-3, .9, false
+		c.LearningRate, c.Gamma, c.ClipValue, c.Penalty = 1e-3, .9, false, 3
 	}),
 	algo.For("HalfCheetah-v5", 2_000_000, "wider networks", func(c *Config) {
 		c.Hidden, c.Gamma = []int{256, 256}, .97
