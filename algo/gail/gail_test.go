@@ -58,7 +58,7 @@ func made(t *testing.T, set ...string) (*Trainer, *rl.Scope) {
 // entropy of what the rewards say.
 func TestReward(t *testing.T) {
 	reward := func(form string) (float64, Judged) {
-		x, scope := made(t, "reward="+form)
+		x, scope := made(t, "reward="+form, "penalty=0")
 		s := shown(scope, 1, 2)
 		_, m := x.Discriminator.loss.Grad(rl.Key{}, Pair{s, s})
 		return float64(rl.Read[float32](x.Discriminator.Reward(s))[0]), m
