@@ -25,7 +25,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &reader{weft: filepath.Join(t.TempDir(), "weft"), root: root}
-	if out, err := exec.Command("go", "build", "-o", r.weft, "./cmd/weft").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", r.weft, "./cmd/weft").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Chdir(t.TempDir())

@@ -16,7 +16,7 @@ func TestVet(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool := filepath.Join(t.TempDir(), "weft-vet")
-	if out, err := exec.Command(goTool, "build", "-o", tool, module+"/cmd/weft-vet").CombinedOutput(); err != nil {
+	if out, err := exec.Command(goTool, "build", "-ldflags=-w", "-o", tool, module+"/cmd/weft-vet").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for dir, want := range map[string][]string{
