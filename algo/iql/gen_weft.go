@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/iql","train":"(*Trainer).Train",
-"starts":["iql.go:31","iql.go:70","iql.go:80","iql.go:88","iql.go:121","iql.go:156"],
+"starts":["iql.go:31","iql.go:70","iql.go:80","iql.go:88","iql.go:124","iql.go:159"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

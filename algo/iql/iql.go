@@ -96,7 +96,9 @@ func (t *Trainer) Agent() rl.Agent {
 	return rl.NewAgent(t.sample, t.greedy, func(a rl.Tree) rl.Tree { return a })
 }
 
-// Config is its settings. The defaults are its authors' for MuJoCo's tasks.
+// Config is its settings. The defaults are its authors' for MuJoCo's tasks, but for observations,
+// which are standardised as CORL does. The sizes of HalfCheetah's numbers differ by a factor of
+// ten, and without it the policy is slower than plain imitation by far.
 type Config struct {
 	data.From
 	Batch     int     `default:"256" unit:"steps" range:"[1,)" doc:"steps of the data set in an update"`
@@ -104,18 +106,19 @@ type Config struct {
 	Expectile float64 `default:"0.7" range:"(0,1)" doc:"expectile of the actions' values that a state is worth: .5 is their mean, 1 their maximum"`
 	Beta      float64 `default:"3" range:"[0,)" doc:"how much more an action is imitated if it is better: the weight is exp(beta advantage); 0 imitates all alike"`
 	MaxWeight float64 `default:"100" range:"(0,)" doc:"bound of the weight of an action"`
-	Scale     float64 `default:"0" range:"[0,)" doc:"factor of rewards; 0 is 1000 over the distance between the highest and the lowest return of the data set, a random policy's return included where it is known"`
+	Scale     float64 `default:"0" range:"[0,)" doc:"factor of rewards; 0 is the steps of an episode over the distance between the highest and the lowest return of the data set, a random policy's return included where it is known, and else 0"`
 	nn.Rate   `defaults:"anneal=cosine"`
 	Tau       float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
 	Critics   int     `default:"2" unit:"critics" range:"[1,)" doc:"critics, of which the lowest value counts"`
 
-	nn.Standard
-	nn.Layers `defaults:"hidden=256,256 activation=relu"`
+	nn.Standard `defaults:"normalize_obs=true"`
+	nn.Layers   `defaults:"hidden=256,256 activation=relu"`
 }
 
 // Algorithm is implicit Q-learning for whoever runs it.
 var Algorithm = algo.DefineOffline("iql", "implicit Q-learning: learns from a data set without leaving it", []algo.Preset{
-	{Name: "default", Doc: "its authors' recipe for MuJoCo", Steps: 1_000_000},
+	{Name: "default", Doc: "its authors' recipe for MuJoCo, with standardised observations as in CORL", Steps: 1_000_000},
+	{Name: "authors", Doc: "its authors' recipe for MuJoCo", Steps: 1_000_000, Set: []string{"normalize_obs=false"}},
 }, build)
 
 func build(s *rl.Scope, _ algo.MakeEnv, c *Config) (rl.Trainer, error) {
@@ -177,17 +180,18 @@ func newNet(s *rl.Scope, c Config, set *data.Set[Transition]) (*net, error) {
 	return n, view.Know(set.Normalise)
 }
 
-// scale returns the factor that puts 1000 between the lowest and the highest return; 1 where all
-// returns are alike. A random policy's return counts as one of the set's, where it is known: D4RL's
-// sets have episodes that failed, and where a set has none the factor would be so large that every
-// weight is 0 or at its bound.
+// scale returns the factor of rewards that puts 1 for every step between the lowest return and the
+// highest; 1 where all returns are alike. A random policy's return counts as one of the set's where
+// it is known, as it is for D4RL's tasks, whose episodes have up to 1000 steps. Elsewhere a return
+// of 0 does: a set of one policy has no episode that failed, and by the distance between its own
+// episodes the factor would be so large that nearly every weight is 0 or at its bound.
 func scale(m data.Meta) float64 {
-	low := m.Returns.Min
+	low, high, steps := min(m.Returns.Min, 0), max(m.Returns.Max, 0), float64(m.Longest)
 	if m.Bounds != nil {
-		low = min(low, m.Bounds.Random)
+		low, high, steps = min(m.Returns.Min, m.Bounds.Random), m.Returns.Max, 1000
 	}
-	if span := m.Returns.Max - low; span > 0 {
-		return 1000 / span
+	if span := high - low; span > 0 {
+		return steps / span
 	}
 	return 1
 }

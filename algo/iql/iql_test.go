@@ -112,12 +112,53 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestScale: rewards are scaled by the distance between returns, unless there is none.
+// TestScale: rewards are scaled so that an episode's steps lie between the lowest and the highest
+// return. Sets of one policy, whose returns are near to each other, get no larger factor.
 func TestScale(t *testing.T) {
-	algotest.Near(t, "scale", scale(data.Meta{Returns: data.Summary{Min: -100, Max: 400}}), 2, 0)
-	algotest.Near(t, "scale of equal returns", scale(data.Meta{Returns: data.Summary{Min: 7, Max: 7}}), 1, 0)
-	narrow := data.Meta{Returns: data.Summary{Min: 395, Max: 400}, Bounds: &data.Bounds{Random: -100, Expert: 900}}
-	algotest.Near(t, "scale where all episodes are good", scale(narrow), 2, 0)
+	d4rl := &data.Bounds{Random: -100, Expert: 900}
+	for name, c := range map[string]struct {
+		m    data.Meta
+		want float64
+	}{
+		"D4RL's":                  {data.Meta{Returns: data.Summary{Min: -150, Max: 350}, Bounds: d4rl, Longest: 400}, 2},
+		"D4RL's, all good":        {data.Meta{Returns: data.Summary{Min: 395, Max: 400}, Bounds: d4rl, Longest: 1000}, 2},
+		"unknown, mixed":          {data.Meta{Returns: data.Summary{Min: -100, Max: 400}, Longest: 200}, .4},
+		"unknown, all good":       {data.Meta{Returns: data.Summary{Min: 395, Max: 400}, Longest: 200}, .5},
+		"unknown, only penalties": {data.Meta{Returns: data.Summary{Min: -400, Max: -395}, Longest: 200}, .5},
+		"all alike":               {data.Meta{Returns: data.Summary{Min: 500, Max: 500}, Longest: 500}, 1},
+		"all nothing":             {data.Meta{Longest: 500}, 1},
+	} {
+		algotest.Near(t, "scale of returns that are "+name, scale(c.m), c.want, 1e-12)
+	}
+}
+
+// TestStandardised: what networks see of a set is standardised by default, however large its
+// numbers are; the authors' preset shows it as it is.
+func TestStandardised(t *testing.T) {
+	obs := rl.Box{Low: []float64{900}, High: []float64{1100}, Dims: []int{3}}
+	far := func(set ...string) (most float64) {
+		c, err := algotest.Configure(Algorithm, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := rl.NewScope(algotest.Device(t), 1)
+		from := data.New[Transition](s, "data", algotest.Random(t, obs, rl.Box{Low: []float64{-1}, High: []float64{1}, Dims: []int{1}}, 20), data.Options{Discount: .9})
+		n, err := newNet(s, *c.(*Config), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		see := rl.NewFunc(s, "see", func(c *rl.Ctx, o rl.Obs) rl.Tensor { return n.view.Of(c, o).X.Leaf("") })
+		for _, x := range rl.Floats(see.Call(rl.Key{}, from.Sample(rl.NewKey(3), rows).Data.Obs)) {
+			most = max(most, math.Abs(x))
+		}
+		return most
+	}
+	if most := far(); most > 3 {
+		t.Errorf("networks see a number of size %.1f", most)
+	}
+	if most := far(Algorithm.Presets[1].Set...); most < 900 {
+		t.Errorf("without standardising networks see no number larger than %.1f", most)
+	}
 }
 
 // TestResumes: a run that was loaded in its middle ends in the bits of one that went on.
