@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/td3bc","train":"(*Trainer).Train",
-"starts":["td3bc.go:31","td3bc.go:74","td3bc.go:83","td3bc.go:92","td3bc.go:126","td3bc.go:158"],
+"starts":["td3bc.go:31","td3bc.go:74","td3bc.go:83","td3bc.go:92","td3bc.go:129","td3bc.go:161"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -35,6 +35,18 @@ func TestBetterThanData(t *testing.T) {
 	}
 }
 
+// TestNearData: where the data show one action in a state, the default policy takes it. With the
+// authors' weight the critics, which say nothing of other actions, lead it away.
+func TestNearData(t *testing.T) {
+	score := func(more ...string) float64 {
+		set := append([]string{"data=debug:continuous", "batch=64", "hidden=32,32", "learning_rate=3e-3", "gamma=0.5"}, more...)
+		return algotest.Greedy(t, app.Job{Algorithm: Algorithm, Set: set, Env: debug.IdentityContinuous, Steps: 1500})
+	}
+	if near, far := score(), score(Algorithm.Presets[1].Set...); near < 15 || far > 14.5 {
+		t.Errorf("the greedy return is %.2f, want 15 or more; by the authors' weight %.2f, want 14.5 at most", near, far)
+	}
+}
+
 // TestLoss compares the policy's loss with what plain Go works out: the distance in units of half
 // the distance between bounds that are not symmetric, and lambda = alpha / mean|Q|.
 func TestLoss(t *testing.T) {
