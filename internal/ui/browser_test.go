@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	tab "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -169,29 +171,131 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestManyRuns: of many runs the page draws the rows that are looked at, and all to be printed.
-func TestManyRuns(t *testing.T) {
-	ctx := browser(t)
+// many makes a folder of 250 runs.
+func many(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for i := range 250 {
 		write(t, filepath.Join(dir, fmt.Sprintf("run%03d", i)), "CartPole-v1", i, "0.001", 10, 100)
 	}
-	_, server := site(t, dir)
-	rows := func(n int) string { return fmt.Sprintf(`document.querySelectorAll("#runs tbody tr").length === %d`, n) }
+	return dir
+}
+
+// rows returns an expression that is true when the table has so many.
+func rows(n int) string {
+	return fmt.Sprintf(`document.querySelectorAll("#runs tbody tr").length === %d`, n)
+}
+
+// filtered types into the filter.
+func filtered(text string) chromedp.Action[chromedp.Void] {
+	return script(fmt.Sprintf(`{const f = document.getElementById("filter"); f.value = %q; f.dispatchEvent(new Event("input"))}`, text))
+}
+
+// sorted clicks on the head of a column.
+func sorted(column string) chromedp.Action[chromedp.Void] {
+	return script(fmt.Sprintf(`[...document.querySelectorAll("th button")].find(b => b.textContent === %q).click()`, column))
+}
+
+// TestManyRuns: the rows of many runs are all there soon, for the page's search too. A row stays
+// the element that it is, with the focus, while others are written; what is chosen stays chosen out
+// of sight.
+func TestManyRuns(t *testing.T) {
+	ctx := browser(t)
+	dir := many(t)
+	s, server := site(t, dir)
 	does(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
-	is(t, ctx, rows(100)+` && document.getElementById("runs").ariaRowCount === "251" && document.getElementById("count").textContent === "250 runs"`)
-	does(t, ctx, script(`[...document.querySelectorAll("th button")].find(b => b.textContent === "Run").click()`))
-	is(t, ctx, `document.querySelector("#runs tbody tr").textContent.includes("run000")`)
-	does(t, ctx, script(`document.querySelector("#table .scroll").scrollTop = 1e6`))
-	is(t, ctx, rows(200))
-	does(t, ctx, script(`document.querySelector("#runs tbody tr").focus()`), chromedp.KeyEvent(kb.End))
+	is(t, ctx, rows(250)+` && document.getElementById("count").textContent === "250 runs" && window.find("run200")`)
+	does(t, ctx, sorted("Run"), script(`document.getElementById("none").click()`))
+	is(t, ctx, rows(250)+` && document.querySelector("#runs tbody tr").textContent.includes("run000") && location.hash.includes("sort=name")`)
+	does(t, ctx, script(`document.querySelector("#runs tbody tr").focus()`), chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowDown), script(`window.row = document.activeElement`))
+	write(t, filepath.Join(dir, "run007"), "CartPole-v1", 7, "0.001", 4, -80)
+	s.Scan()
+	is(t, ctx, `document.querySelector("#runs tbody tr:nth-child(8)").textContent.includes("-80") && document.activeElement === window.row && window.row.ariaRowIndex === "3"`)
+	is(t, ctx, `document.querySelectorAll('#runs tbody tr[tabindex="0"]').length === 1 && window.row.tabIndex === 0`)
+	does(t, ctx, filtered("run1"))
+	is(t, ctx, rows(100)+` && document.getElementById("count").textContent === "100 of 250 runs, 1 live" && document.querySelectorAll("#chart .curve").length === 1`)
+	does(t, ctx, filtered(""))
+	is(t, ctx, rows(250)+` && document.querySelector("#runs tbody tr").classList.contains("chosen")`)
+	does(t, ctx, chromedp.Navigate(server.URL+"/?again#sort=-name"), chromedp.WaitVisible("body[data-ready]"))
+	is(t, ctx, `document.querySelector("#runs tbody tr").textContent.includes("run249") && document.querySelector('th[aria-sort="descending"]').textContent === "Run"`)
+}
+
+// TestBusyBrowser: a browser that never has time to draw all rows draws those that are asked for:
+// by the key End, and to print.
+func TestBusyBrowser(t *testing.T) {
+	ctx := browser(t)
+	_, server := site(t, many(t))
+	busy := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, tab.AddScriptToEvaluateOnNewDocument, tab.AddScriptToEvaluateOnNewDocumentParams{Source: `window.requestIdleCallback = () => 0`})
+		return err
+	})
+	does(t, ctx, busy, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
+	is(t, ctx, rows(100)+` && document.getElementById("runs").ariaRowCount === "251"`)
+	does(t, ctx, sorted("Run"), script(`document.querySelector("#runs tbody tr").focus()`), chromedp.KeyEvent(kb.End))
 	is(t, ctx, rows(250)+` && document.activeElement.textContent.includes("run249") && document.activeElement.ariaRowIndex === "251"`)
-	does(t, ctx, chromedp.KeyEvent("/"), chromedp.SendKeys("#filter", "run1"))
-	is(t, ctx, rows(100)+` && document.getElementById("count").textContent === "100 of 250 runs"`)
-	does(t, ctx, script(`document.getElementById("none").click(); const f = document.getElementById("filter"); f.value = ""; f.dispatchEvent(new Event("input"))`))
+	does(t, ctx, sorted("Run"), script(`document.getElementById("none").click()`))
 	is(t, ctx, rows(100))
-	does(t, ctx, printed("print"))
+	does(t, ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, tab.PrintToPDF, tab.PrintToPDFParams{})
+		return err
+	}))
 	is(t, ctx, rows(250))
+}
+
+// TestScreenReader: what assistive programs are told of the page: a grid with its rows, of which
+// some are selected, and a name for everything that takes the focus. Values read off the figure by
+// keys are told aloud.
+func TestScreenReader(t *testing.T) {
+	ctx := browser(t)
+	_, server := site(t, folder(t))
+	does(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitVisible("body[data-ready]"))
+	is(t, ctx, `document.querySelectorAll("#chart .curve").length === 5`)
+	does(t, ctx, script(`document.getElementById("chart").focus()`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	var nodes []*accessibility.Node
+	does(t, ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		nodes = tree.Nodes
+		return err
+	}))
+	count, told := map[string]int{}, ""
+	within := map[accessibility.NodeID]bool{} // nodes in the grid
+	for _, n := range nodes {
+		role, name := said(n.Role), said(n.Name)
+		if within[n.NodeID] = within[n.ParentID] || role == "grid"; n.Ignored {
+			continue
+		}
+		if within[n.NodeID] || role == "searchbox" || role == "slider" {
+			count[role]++
+		}
+		for _, p := range n.Properties {
+			value := said(p.Value)
+			if p.Name == "focusable" && value == "true" && name == "" {
+				t.Errorf("a %s that takes the focus has no name", role)
+			}
+			if role == "row" && p.Name == "selected" && value == "true" {
+				count["selected"]++
+			}
+		}
+		if strings.Contains(name, " steps: ") {
+			told = name
+		}
+	}
+	for role, want := range map[string]int{"grid": 1, "row": 8, "selected": 5, "columnheader": 11, "checkbox": 7, "searchbox": 1, "slider": 1} {
+		if count[role] != want {
+			t.Errorf("%d of %s, want %d", count[role], role, want)
+		}
+	}
+	if !strings.Contains(told, "fast/seed1 ") {
+		t.Errorf("told aloud: %q", told)
+	}
+}
+
+// said returns a value of the accessibility tree as text.
+func said(v *accessibility.Value) string {
+	if v == nil {
+		return ""
+	}
+	return strings.Trim(string(v.Value), `"`)
 }
 
 // TestShots takes pictures of the page: light and dark, wide and narrow. They are for people to

@@ -4,10 +4,10 @@
 const by = id => document.getElementById(id);
 const usual = ["episode/return_mean", "eval/return"];
 const names = new Map(); // of runs, by id
-let changes = 0, metrics = [], drawing = 0, open = null, clustered = false;
+let changes = 0, drawing = 0, open = null, clustered = false;
 
 const chart = new Chart(by("chart"), readOff);
-const table = new Table(by("runs"), () => { remember(); curves(); differences(); }, details);
+const table = new Table(by("runs"), { chosen() { remember(); curves(); differences(); }, sorted: () => remember(), opened: details });
 
 async function ask(path) {
   const answer = await fetch(path);
@@ -47,17 +47,30 @@ function shorten(runs) {
 
 function count() {
   const live = table.runs.filter(r => r.live).length, n = table.runs.length, shown = table.visible.length;
-  by("count").textContent = (shown === n ? `${n} runs` : `${shown} of ${n} runs`) + (live ? `, ${live} live` : "");
+  const runs = (shown === n ? n : `${shown} of ${n}`) + (n === 1 ? " run" : " runs");
+  say("count", n === 0 ? "No runs here yet: weft train makes one" : runs + (live ? `, ${live} live` : ""));
   by("empty").hidden = shown > 0 || n === 0;
-  if (n === 0) by("count").textContent = "No runs here yet: weft train --out makes one";
 }
 
-// groupings offers the settings by which runs can be joined.
+// say changes a text that a screen reader tells, if it is another one.
+function say(id, text) {
+  if (by(id).textContent !== text) by(id).textContent = text;
+}
+
+// groupings offers the settings by which runs can be joined, and those that can have a column.
 function groupings() {
-  const select = by("group"), now = select.value;
   const names = table.columns.filter(c => c.setting).map(c => c.key);
-  select.replaceChildren(option("", "one by one"), option("algorithm env " + names.join(" "), "seeds joined"), option("algorithm", "joined by algorithm"), option("env", "joined by environment"), ...names.map(n => option(n, "joined by " + n)));
-  if ([...select.options].some(o => o.value === now)) select.value = now;
+  offer("group", [["", "one by one"], ["algorithm env " + names.join(" "), "seeds joined"], ["algorithm", "joined by algorithm"], ["env", "joined by environment"], ...names.map(n => [n, "joined by " + n])]);
+  offer("more", [["", "add a setting"], ...table.more.map(n => [n, n])]);
+  by("more").parentElement.hidden = table.more.length === 0;
+}
+
+// offer has a field offer values with their texts. One that offers them is not touched: it may be open.
+function offer(id, values) {
+  const select = by(id), now = select.value, options = values.map(([value, text]) => option(value, text));
+  if (options.map(o => o.value).join("\n") === [...select.options].map(o => o.value).join("\n")) return;
+  select.replaceChildren(...options);
+  if (options.some(o => o.value === now)) select.value = now;
 }
 
 function option(value, text) {
@@ -75,13 +88,9 @@ async function metricNames() {
       for (const m of (await ask("api/run?run=" + encodeURIComponent(id))).metrics) all.add(m);
     } catch { /* the run is gone */ }
   }
-  const names = [...all].sort();
-  if (names.join() === metrics.join()) return;
-  metrics = names;
-  const select = by("metric"), now = select.value || state.metric || usual.find(u => all.has(u));
-  select.replaceChildren(...names.map(n => option(n, n)));
-  if (names.includes(now)) select.value = now;
-  else select.value = usual.find(u => all.has(u)) || names[0] || "";
+  const names = [...all].sort(), now = by("metric").value || state.metric;
+  offer("metric", names.map(n => [n, n]));
+  by("metric").value = names.includes(now) ? now : usual.find(u => all.has(u)) || names[0] || "";
 }
 
 // curves draws the runs that are chosen.
@@ -108,8 +117,8 @@ async function curves() {
   if (turn !== drawing) return; // something else was chosen meanwhile
   if (!group) for (const l of lines) l.label = names.get(l.runs[0]) || l.label;
   lines.forEach((l, i) => { l.style = styleOf(group ? i : table.chosen.get(l.runs[0]) ?? i); });
-  chart.show(lines, { time });
   legend(lines);
+  chart.show(lines, { time });
   const without = lines.filter(l => l.x.length === 0).length;
   by("figure-text").textContent = `${by("metric").value} of ${ids.length} run${ids.length > 1 ? "s" : ""} against ${time ? "time" : "steps"}` +
     (group ? ": interquartile mean with 95 % bootstrap interval, as far as all runs of a line go" : "") +
@@ -129,12 +138,16 @@ function legend(lines) {
   }));
 }
 
-function readOff(x, values) {
+// most is how many values are told aloud at once.
+const most = 5;
+
+function readOff(x, values, aloud) {
   const lines = chart.lines, items = by("legend").children;
   lines.forEach((l, i) => {
     const v = x === null ? l.y[l.y.length - 1] : values[i];
     if (items[i]) items[i].lastChild.textContent = v === undefined || v === null ? "–" : short(v);
   });
+  if (aloud) say("reading", chart.named(x) + ": " + lines.slice(0, most).map((l, i) => `${l.label} ${values[i] === null ? "nothing yet" : short(values[i])}`).join(", "));
 }
 
 // differences shows the settings in which the runs chosen differ.
@@ -168,6 +181,9 @@ function remember() {
   const s = new URLSearchParams();
   if (table.filter) s.set("filter", table.filter);
   for (const id of ["metric", "axis", "group", "smooth"]) if (by(id).value) s.set(id, by(id).value);
+  if (table.columns.some(c => c.key === table.sort.key)) s.set("sort", (table.sort.down ? "-" : "") + table.sort.key);
+  for (const key of table.wanted) s.append("column", key);
+  if (open) s.set("open", open);
   for (const id of table.chosen.keys()) s.append("run", id);
   history.replaceState(null, "", "#" + s);
 }
@@ -198,24 +214,39 @@ by("filter").addEventListener("input", e => { table.filter = e.target.value; tab
 by("clear").addEventListener("click", () => { by("filter").value = table.filter = ""; table.restart(); count(); by("filter").focus(); });
 by("all").addEventListener("click", () => table.choose(table.visible.slice(0, 200).map(r => r.id), true));
 by("none").addEventListener("click", () => table.choose([...table.chosen.keys()], false));
-by("close").addEventListener("click", () => { open = null; by("details").hidden = true; });
+by("close").addEventListener("click", close);
+by("more").addEventListener("change", e => { table.want(e.target.value); e.target.value = ""; groupings(); remember(); });
 by("smooth").addEventListener("input", e => { by("smooth-value").textContent = e.target.value; });
 for (const id of ["metric", "axis", "group", "smooth"]) by(id).addEventListener("change", () => { remember(); curves(); });
 document.addEventListener("keydown", e => {
   if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) { e.preventDefault(); by("filter").focus(); }
-  if (e.key === "Escape" && open) by("close").click();
+  if (e.key === "Escape" && open) close();
 });
 
+// close hides the run that is shown, and goes back to its row.
+function close() {
+  const row = table.rows.get(open);
+  open = null;
+  by("details").hidden = true;
+  remember();
+  if (row && row.tr.isConnected) { table.stop(row.tr); row.tr.focus(); }
+}
+
 async function begin() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  table.wanted = asked.getAll("column");
+  if (state.sort) table.sort = { key: state.sort.replace(/^-/, ""), down: state.sort.startsWith("-") };
   by("filter").value = table.filter = state.filter || "";
   for (const id of ["axis", "smooth"]) if (state[id]) by(id).value = state[id];
   by("smooth-value").textContent = by("smooth").value;
   await load();
   if (state.group && [...by("group").options].some(o => o.value === state.group)) by("group").value = state.group;
-  const ids = new URLSearchParams(location.hash.slice(1)).getAll("run").filter(id => table.runs.some(r => r.id === id));
+  const ids = asked.getAll("run").filter(id => table.runs.some(r => r.id === id));
   const first = ids.length ? ids : table.visible.slice(0, 5).map(r => r.id);
   if (first.length) table.choose(first, true);
   await cluster();
+  const shown = table.runs.find(r => r.id === asked.get("open"));
+  if (shown) await details(shown);
   document.body.dataset.ready = Math.round(performance.now()); // milliseconds after the visit began
   follow();
 }

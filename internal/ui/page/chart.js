@@ -56,14 +56,13 @@ class Chart {
       if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
       e.preventDefault();
       const width = this.right - this.left, from = this.at === null ? this.left : this.at;
-      this.point(Math.min(this.right, Math.max(this.left, from + (e.key === "ArrowRight" ? 1 : -1) * width / 50)));
+      this.point(Math.min(this.right, Math.max(this.left, from + (e.key === "ArrowRight" ? 1 : -1) * width / 50)), true);
     });
   }
 
   show(lines, options) {
     this.lines = lines;
     this.options = options;
-    this.at = null;
     this.draw();
   }
 
@@ -72,6 +71,7 @@ class Chart {
     if (box.width < 10) return;
     svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
     svg.replaceChildren();
+    this.cursor = null;
     const drawn = this.lines.filter(l => l.x.length > 0);
     if (drawn.length === 0) return;
     this.scale(drawn, box);
@@ -84,7 +84,9 @@ class Chart {
     for (const l of drawn) inside.append(this.curve(l));
     svg.append(inside);
     this.cursor = element("line", { class: "cursor", y1: this.top, y2: this.bottom, visibility: "hidden" });
-    svg.append(this.cursor);
+    this.place = element("text", { class: "at", y: this.top + 10, visibility: "hidden" });
+    svg.append(this.cursor, this.place);
+    if (this.at !== null) this.point(this.at); // which was there before something was drawn anew
   }
 
   scale(drawn, box) {
@@ -136,21 +138,27 @@ class Chart {
     return element("path", { class: "band", d: up + "L" + down.slice(1) + "Z", fill: l.style.colour });
   }
 
-  // point reads the values at a place of the axis.
-  point(at) {
+  // point reads the values at a place of the axis; aloud for those who moved there by a key.
+  point(at, aloud) {
     this.at = at;
     if (!this.cursor) return;
-    if (at === null || at < this.left || at > this.right) {
-      this.cursor.setAttribute("visibility", "hidden");
+    const inside = at !== null && at >= this.left && at <= this.right;
+    for (const e of [this.cursor, this.place]) e.setAttribute("visibility", inside ? "visible" : "hidden");
+    if (!inside) {
       this.readout(null);
       return;
     }
-    this.cursor.setAttribute("visibility", "visible");
+    const x = this.x0 + (at - this.left) / (this.right - this.left) * (this.x1 - this.x0), left = at > (this.left + this.right) / 2;
     this.cursor.setAttribute("x1", at);
     this.cursor.setAttribute("x2", at);
-    const x = this.x0 + (at - this.left) / (this.right - this.left) * (this.x1 - this.x0);
-    this.readout(x, this.lines.map(l => valueAt(l, x)));
+    this.place.setAttribute("x", at + (left ? -6 : 6));
+    this.place.setAttribute("text-anchor", left ? "end" : "start");
+    this.place.textContent = this.named(x);
+    this.readout(x, this.lines.map(l => valueAt(l, x)), aloud);
   }
+
+  // named returns a place of the axis as people write it.
+  named(x) { return this.options.time ? duration(x) : short(x) + " steps"; }
 }
 
 // valueAt returns the last value at or before x.

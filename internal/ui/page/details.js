@@ -4,6 +4,7 @@
 // details shows one run.
 async function details(r) {
   open = r.id;
+  remember();
   const section = by("details"), body = by("details-body");
   section.hidden = false;
   by("details-title").textContent = r.path;
@@ -23,6 +24,13 @@ async function details(r) {
   await refresh();
   section.focus();
   section.scrollIntoView({ block: "start" });
+}
+
+// scrolls has the keyboard scroll something, under a name that tells what it is.
+function scrolls(e, name) {
+  e.tabIndex = 0;
+  e.setAttribute("role", "group");
+  e.setAttribute("aria-label", name);
 }
 
 function heading(text) {
@@ -53,7 +61,7 @@ async function picture(what, r, alt, as) {
   }
   const div = document.createElement("div"), img = document.createElement("img");
   div.className = "picture";
-  div.tabIndex = 0;
+  scrolls(div, alt);
   img.alt = alt;
   img.src = URL.createObjectURL(await answer.blob());
   div.append(img);
@@ -114,7 +122,7 @@ async function profile(r) {
   div.append(await picture("profile", r, "The time of an iteration of every replica, by what it was spent on", "bars"),
     await picture("profile", r, "The newest work of every replica along an axis of time", "timeline"));
   const pre = document.createElement("pre"), answer = await fetch(at("text")), link = document.createElement("a");
-  pre.tabIndex = 0;
+  scrolls(pre, "The profile as text");
   pre.textContent = await answer.text();
   link.href = at("trace");
   link.download = "timeline.json";
@@ -140,6 +148,7 @@ async function traffic(r) {
   rows.append(head, body);
   const scroll = document.createElement("div"), hint = document.createElement("p");
   scroll.className = "scroll";
+  scrolls(scroll, "Edges of the run");
   scroll.append(rows);
   hint.className = "hint";
   hint.textContent = `An iteration, in the mean over the last ${t.lines}: waiting is that of all replicas, the queue the most messages of one sender that waited.` + (t.why ? " Where edges lead is not known: " + t.why : "");
@@ -172,7 +181,7 @@ function lanes(t) {
   });
   const div = document.createElement("div");
   div.className = "picture lanes";
-  div.tabIndex = 0;
+  scrolls(div, "Traffic between the groups of the run");
   div.append(svg);
   return div;
 }
@@ -185,7 +194,7 @@ async function log(r) {
   const place = by("log"), answer = await fetch(`api/file?run=${encodeURIComponent(r.id)}&name=log.txt`);
   if (!answer.ok || !place) return;
   const text = await answer.text(), pre = document.createElement("pre"), lines = text.split("\n").filter(l => fault.test(l)), list = document.createElement("ul");
-  pre.tabIndex = 0;
+  scrolls(pre, "The log of the run");
   pre.textContent = text;
   place.replaceChildren(pre);
   pre.scrollTop = pre.scrollHeight;

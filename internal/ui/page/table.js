@@ -17,9 +17,10 @@ const fixed = [
 const quiet = ["seed", "env", "algorithm", "steps", "preset", "resume", "python", "keep", "checkpoint_every", "checkpoint_steps", "eval_every", "eval_episodes", "trace_parent"];
 const mostSettings = 6;
 
-// batch is how many rows are drawn at first, and added when the table is scrolled to its end: a
-// thousand rows at every key would be felt.
+// batch is how many rows are drawn at once. The others follow when the browser has nothing else to
+// do: a thousand rows at every key would be felt.
 const batch = 100;
+const idle = window.requestIdleCallback || (work => setTimeout(work, 20));
 
 const words = new Intl.Collator(undefined, { numeric: true });
 
@@ -65,20 +66,21 @@ function matcher(text) {
 }
 
 class Table {
-  constructor(table, changed, opened) {
+  // on has functions that are called when runs were chosen, when the order is another, and when a
+  // run is to be shown: chosen, sorted and opened.
+  constructor(table, on) {
     this.head = table.tHead;
     this.body = table.tBodies[0];
-    this.changed = changed;
-    this.opened = opened;
+    this.on = on;
     this.rows = new Map();
     this.runs = [];
     this.chosen = new Map(); // id to number of its style
     this.sort = { key: "written", down: true };
     this.filter = "";
-    this.room = batch; // rows that are drawn at most
+    this.wanted = []; // settings that have a column although others tell the runs apart as well
+    this.filling = false;
     this.body.addEventListener("keydown", e => this.key(e));
-    table.parentElement.addEventListener("scroll", () => this.extend());
-    matchMedia("print").addEventListener("change", e => { if (e.matches) this.draw(Infinity); });
+    addEventListener("beforeprint", () => this.draw(Infinity));
   }
 
   load(runs) {
@@ -91,10 +93,17 @@ class Table {
     for (const [id, row] of this.rows) if (!known.has(id) || shape !== this.shape) this.rows.delete(id);
     if (shape !== this.shape) this.drawHead();
     this.shape = shape;
-    this.draw(this.room);
+    this.draw(this.body.rows.length);
   }
 
-  // settings returns columns for the settings in which the runs differ, those with fewest values first.
+  // want gives a setting a column.
+  want(key) {
+    this.wanted.push(key);
+    this.load(this.runs);
+  }
+
+  // settings returns columns for settings in which the runs differ, those with fewest values first.
+  // The others are in this.more.
   settings() {
     const values = new Map();
     for (const r of this.runs) for (const [k, v] of Object.entries(r.set)) {
@@ -102,7 +111,9 @@ class Table {
       values.get(k).add(v);
     }
     const differing = [...values].filter(([k, v]) => v.size > 1 && !quiet.includes(k)).sort((a, b) => a[1].size - b[1].size || a[0].localeCompare(b[0]));
-    return differing.slice(0, mostSettings).map(([key, v]) => {
+    const shown = differing.filter(([k], i) => i < mostSettings || this.wanted.includes(k));
+    this.more = differing.map(([k]) => k).filter(k => !shown.some(([other]) => k === other));
+    return shown.map(([key, v]) => {
       const number = [...v].every(x => typeof numeric(x) === "number");
       return { key, title: key, value: r => numeric(r.set[key]), number, setting: true };
     });
@@ -110,7 +121,9 @@ class Table {
 
   drawHead() {
     const tr = document.createElement("tr");
+    tr.setAttribute("aria-rowindex", 1);
     const choose = document.createElement("th");
+    choose.scope = "col";
     choose.innerHTML = '<span class="unseen">Chosen</span>';
     tr.append(choose);
     for (const c of this.columns) {
@@ -122,9 +135,7 @@ class Table {
       b.type = "button";
       b.textContent = c.title;
       b.addEventListener("click", () => {
-        this.sort = { key: c.key, down: this.sort.key === c.key ? !this.sort.down : Boolean(c.number) };
-        this.drawHead();
-        this.restart();
+        this.sortBy(c.key, this.sort.key === c.key ? !this.sort.down : Boolean(c.number));
         this.head.querySelectorAll("button")[this.columns.indexOf(c)].focus();
       });
       th.append(b);
@@ -144,31 +155,12 @@ class Table {
     });
   }
 
-  // draw shows the first rows that match the filter, in order. A row is made again if it would say
-  // something else.
-  draw(room) {
-    const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#runs tbody tr");
-    const id = focused && focused.dataset.id;
-    this.visible = this.shown();
-    this.room = room;
-    const rows = this.visible.slice(0, room).map(r => {
-      const says = JSON.stringify([r.name, this.columns.map(c => c.value(r)), stateOf(r), r.trouble]);
-      let row = this.rows.get(r.id);
-      if (!row || row.says !== says) {
-        const tr = this.row(r);
-        if (row && row.tr.isConnected) row.tr.replaceWith(tr);
-        row = { tr, says };
-        this.rows.set(r.id, row);
-      }
-      return row.tr;
-    });
-    this.body.replaceChildren(...rows);
-    this.body.parentElement.setAttribute("aria-rowcount", this.visible.length + 1);
-    rows.forEach((tr, i) => tr.setAttribute("aria-rowindex", i + 2));
-    if (rows.length) rows[0].tabIndex = 0;
-    const again = id && this.rows.get(id);
-    if (again && again.tr.isConnected) again.tr.focus();
-    this.mark();
+  // sortBy orders the rows by a column.
+  sortBy(key, down) {
+    this.sort = { key, down };
+    this.drawHead();
+    this.restart();
+    this.on.sorted();
   }
 
   // restart shows the rows from the first one, after the filter or the order has changed.
@@ -177,10 +169,67 @@ class Table {
     this.draw(batch);
   }
 
-  // extend draws more rows when those that are drawn come to their end.
-  extend() {
-    const box = this.body.parentElement.parentElement;
-    if (this.room < this.visible.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) this.draw(this.room + batch);
+  // draw shows the runs that match the filter, in order: as many as asked for at once, and those up
+  // to the row with the focus; the others when the browser has time.
+  draw(least) {
+    const focused = this.focused();
+    this.visible = this.shown();
+    const upTo = 1 + this.visible.findIndex(r => r.id === focused);
+    this.place(this.visible.slice(0, Math.max(least, batch, upTo)));
+    this.body.parentElement.setAttribute("aria-rowcount", this.visible.length + 1);
+    const again = upTo > 0 && this.rows.get(focused).tr;
+    if (again && !again.contains(document.activeElement)) again.focus({ preventScroll: true }); // it was made again, or moved
+    this.stop(again || this.body.rows[0]);
+    this.mark();
+    this.fill();
+  }
+
+  // fill draws the rows that are not there yet, some at a time, so that the page's search finds them.
+  fill() {
+    if (this.filling || this.body.rows.length >= this.visible.length) return;
+    this.filling = true;
+    idle(() => {
+      this.filling = false;
+      const n = this.body.rows.length;
+      this.place(this.visible.slice(n, n + batch), n);
+      this.mark(n);
+      this.fill();
+    });
+  }
+
+  // place has the rows of runs follow the first ones, and no others behind them. Rows that say the
+  // same as before, and are where they were, are not touched.
+  place(runs, first = 0) {
+    const rows = runs.map(r => this.rowFor(r));
+    let at = this.body.rows[first] || null;
+    rows.forEach((tr, i) => {
+      if (tr === at) at = at.nextElementSibling;
+      else this.body.insertBefore(tr, at);
+      tr.setAttribute("aria-rowindex", first + i + 2);
+    });
+    while (this.body.rows.length > first + rows.length) this.body.lastElementChild.remove();
+  }
+
+  // rowFor returns the row of a run, made again if it would say something else.
+  rowFor(r) {
+    const says = JSON.stringify([r.name, this.columns.map(c => c.value(r)), stateOf(r), r.trouble]), known = this.rows.get(r.id);
+    if (known && known.says === says) return known.tr;
+    const tr = this.row(r);
+    if (known && known.tr.isConnected) known.tr.replaceWith(tr);
+    this.rows.set(r.id, { tr, says });
+    return tr;
+  }
+
+  // focused returns the id of the run whose row has the focus.
+  focused() {
+    const tr = document.activeElement && document.activeElement.closest("#runs tbody tr");
+    return tr ? tr.dataset.id : null;
+  }
+
+  // stop makes a row the one that the key Tab gets to.
+  stop(tr) {
+    for (const other of this.body.querySelectorAll('tr[tabindex="0"]')) other.tabIndex = -1;
+    if (tr) tr.tabIndex = 0;
   }
 
   row(r) {
@@ -213,7 +262,7 @@ class Table {
       b.tabIndex = -1;
       b.textContent = r.name;
       b.title = r.path;
-      b.addEventListener("click", () => this.opened(r));
+      b.addEventListener("click", () => this.on.opened(r));
       const dot = document.createElement("span");
       dot.className = "dot";
       td.append(dot, b);
@@ -241,13 +290,13 @@ class Table {
       }
     }
     this.mark();
-    this.changed();
+    this.on.chosen();
   }
 
-  // mark shows which rows are chosen, and in which colour their curves are.
-  mark() {
+  // mark shows which rows are chosen, from the first one on, and in which colour their curves are.
+  mark(first = 0) {
     document.body.classList.toggle("some", this.chosen.size > 0);
-    for (const tr of this.body.children) {
+    for (let tr = this.body.rows[first]; tr; tr = tr.nextElementSibling) {
       const style = this.chosen.get(tr.dataset.id);
       tr.classList.toggle("chosen", style !== undefined);
       tr.querySelector("input").checked = style !== undefined;
@@ -259,20 +308,18 @@ class Table {
   key(e) {
     const tr = e.target.closest("tr");
     if (!tr || e.altKey || e.ctrlKey || e.metaKey) return;
-    if (e.key === "End") this.draw(Infinity);
+    if (e.key === "End") this.draw(Infinity); // if some are still to be drawn
     const to = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling, Home: this.body.firstElementChild, End: this.body.lastElementChild }[e.key];
     if (to) {
       e.preventDefault();
-      tr.tabIndex = -1;
-      to.tabIndex = 0;
+      this.stop(to);
       to.focus();
       to.scrollIntoView({ block: "nearest" });
-      this.extend();
     } else if (e.key === " " && e.target === tr) {
       e.preventDefault();
       this.choose([tr.dataset.id], !this.chosen.has(tr.dataset.id));
     } else if (e.key === "Enter" && e.target === tr) {
-      this.opened(this.runs.find(r => r.id === tr.dataset.id));
+      this.on.opened(this.runs.find(r => r.id === tr.dataset.id));
     }
   }
 }
