@@ -110,11 +110,16 @@ func (c *command) planned(ctx context.Context, l request.Layers, cluster string,
 	if err := errors.Join(malformed, wrong, r.On(cluster, l)); err != nil {
 		return nil, err
 	}
+	return c.sheetOf(ctx, r)
+}
+
+// sheetOf plans and measures a run. Its recorders write nothing.
+func (c *command) sheetOf(ctx context.Context, r *request.Request) (*plan.Sheet, error) {
 	job, err := r.Job()
 	if err != nil {
 		return nil, err
 	}
-	job.EvalEpisodes = 0
+	job.EvalEpisodes, job.Wrap = 0, job.Wrap.Silent()
 	if r.Cluster != nil {
 		job.Open = nil // what it has need not be here
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -139,6 +140,34 @@ func TestUI(t *testing.T) {
 	}
 }
 
+// TestUIConfined: the page makes no plan of a run that names a program or a file elsewhere, and a
+// recorder of a run writes nothing.
+func TestUIConfined(t *testing.T) {
+	t.Chdir(t.TempDir())
+	away := filepath.Join(t.TempDir(), "away")
+	do(t, 0, tiny("--out", "runs/tiny", "--policy", "single-learner-coarse")...)
+	text := read(t, "runs/tiny/config.yaml")
+	for name, more := range map[string]string{"storage": "storage: disk:" + away, "program": "python: " + away, "wrap": "wrap: record=episodes.jsonl"} {
+		if err := os.MkdirAll("runs/"+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		key, _, _ := strings.Cut(more, ":")
+		put(t, "runs/"+name+"/config.yaml", regexp.MustCompile(`(?m)^`+key+`:.*$`).ReplaceAllLiteralString(text, more))
+	}
+	at, stop := started(t, "ui", "--listen", "127.0.0.1:0")
+	for path, want := range map[string]string{"storage": "outside of the folders shown", "program": "names a program", "wrap": "<svg"} {
+		if _, got := fetch(t, at, "/api/plan?run=0:"+path); !strings.Contains(got, want) {
+			t.Errorf("%s: %.300s", path, got)
+		}
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	absent(t, away)
+	absent(t, "episodes.jsonl")
+	absent(t, "runs/wrap/episodes.jsonl")
+}
+
 // TestServersRefused: what cannot be served gets a sentence, before anything listens.
 func TestServersRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -200,7 +229,7 @@ func TestMetrics(t *testing.T) {
 	if text := read(t, "x.parquet"); !strings.HasPrefix(text, "PAR1") || !strings.HasSuffix(text, "PAR1") || !strings.Contains(text, "eval/return") {
 		t.Errorf("x.parquet is no Parquet file of the run: %q", text)
 	}
-	do(t, 0, "metrics", "runs/good-Easy/seed2", "--format", "jsonl", "--out", "x.jsonl")
+	do(t, 0, "metrics", "runs/good-Easy/seed2", "--out", "x.jsonl")
 	text, err := os.ReadFile("x.jsonl")
 	if want := `{"step":50,"iter":1,"seconds":1,"eval/return":10}` + "\n" + `{"step":100,"iter":2,"seconds":2,"eval/return":482}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v", text, err)

@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -56,7 +58,30 @@ func (c *command) runUI(ctx context.Context, folders []string, f uiFlags, every 
 	if len(folders) == 0 {
 		folders = []string{"runs"}
 	}
-	o := ui.Options{Graph: c.graphSVG, Plan: c.planSVG, Edges: c.edges}
+	inside := make([]string, len(folders))
+	for i, folder := range folders {
+		var err error
+		if inside[i], err = filepath.Abs(folder); err != nil {
+			return err
+		}
+	}
+	o := ui.Options{
+		Graph: c.graphSVG,
+		Plan: func(ctx context.Context, settings []config.Assignment) ([]byte, error) {
+			r, err := c.shown(settings, inside)
+			if err != nil {
+				return nil, err
+			}
+			return c.planSVG(ctx, r)
+		},
+		Edges: func(_ context.Context, settings []config.Assignment) ([]ui.Edge, error) {
+			r, err := c.shown(settings, inside)
+			if err != nil {
+				return nil, err
+			}
+			return c.edges(r)
+		},
+	}
 	if len(f.addresses) > 0 {
 		client, err := f.client()
 		if err != nil {
@@ -99,9 +124,24 @@ func (c *command) graphSVG(_ context.Context, algorithm string) ([]byte, error) 
 	return b.Bytes(), err
 }
 
+// shown resolves a run that the page shows, for its plan. To open a page must not read or run what
+// is elsewhere, so the run may name files below the folders that are shown, and no programs.
+func (c *command) shown(settings []config.Assignment, folders []string) (*request.Request, error) {
+	steps := config.Assignment{Key: "steps", Value: fmt.Sprint(endless), Source: "plan"}
+	r, err := c.set.Resolve(request.Layers{File: settings, Flags: []config.Assignment{steps}})
+	if err != nil {
+		return nil, err
+	}
+	r.From = "" // a plan needs no weights
+	if err := r.Confine(request.Confinement{Data: folders}); err != nil {
+		return nil, errors.New("the run names a program, or a file outside of the folders shown, which the page does not touch: weft plan --config shows its plan")
+	}
+	return r, nil
+}
+
 // planSVG plans a run and draws the plan.
-func (c *command) planSVG(ctx context.Context, settings []config.Assignment) ([]byte, error) {
-	s, err := c.planned(ctx, request.Layers{File: settings}, "", nil)
+func (c *command) planSVG(ctx context.Context, r *request.Request) ([]byte, error) {
+	s, err := c.sheetOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +151,12 @@ func (c *command) planSVG(ctx context.Context, settings []config.Assignment) ([]
 }
 
 // edges returns the edges of the plan of a run.
-func (c *command) edges(_ context.Context, settings []config.Assignment) (out []ui.Edge, err error) {
-	r, err := c.set.Resolve(request.Layers{File: settings})
-	if err != nil {
-		return nil, err
-	}
+func (c *command) edges(r *request.Request) (out []ui.Edge, err error) {
 	job, err := r.Job()
 	if err != nil {
 		return nil, err
 	}
-	job.From, job.EvalEpisodes = "", 0
+	job.EvalEpisodes, job.Wrap = 0, job.Wrap.Silent()
 	s, err := runner.Prepare(job)
 	if err != nil {
 		return nil, err
