@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,47 +20,86 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/study"
+	"github.com/weft-rl/weft/internal/tracker"
 )
 
 // tables are the formats that metrics writes.
 var tables = map[string]func(io.Writer, *study.Run) error{"csv": writeTable, "jsonl": writeLines, "parquet": writeColumns}
 
+// metricsFlags are the flags of metrics.
+type metricsFlags struct {
+	format, out, python string
+	trackers            []string
+}
+
 func (c *command) metrics() *cobra.Command {
-	format, out := "csv", ""
-	names := []string{"csv", "jsonl", "parquet"}
+	f := &metricsFlags{}
+	names := slices.Sorted(maps.Keys(tables))
 	cmd := &cobra.Command{
 		Use:   "metrics RUN",
 		Short: "Write a run's metrics as a table",
 		Long: "Metrics writes the whole record of a run, with the parts of it that were closed, as one table: a row an\n" +
-			"iteration or evaluation, a column a metric. A cell is empty where a row has no such value.",
-		Example: "  weft metrics runs/ppo-CartPole-v1-seed1 > cartpole.csv\n  weft metrics runs/ppo-CartPole-v1-seed1 --format jsonl --out cartpole.jsonl\n  weft metrics runs/ppo-CartPole-v1-seed1 --format parquet --out cartpole.parquet",
-		Args:    oneRun,
-		RunE: func(_ *cobra.Command, args []string) error {
-			write, ok := tables[format]
-			if !ok {
-				return request.Unknown("--format", format, names, "weft metrics --help")
+			"iteration or evaluation, a column a metric. A cell is empty where a row has no such value.\n\n" +
+			"With --log it sends the record to experiment trackers instead, through their own Python packages; RUN may be a\n" +
+			"folder of several runs then.",
+		Example: "  weft metrics runs/ppo-CartPole-v1-seed1 > cartpole.csv\n  weft metrics runs/ppo-CartPole-v1-seed1 --out cartpole.parquet\n" +
+			"  weft metrics runs/ppo-CartPole-v1-seed1 --format jsonl\n  weft metrics runs/ppo-CartPole-v1-seeds1-5 --log wandb",
+		Args: oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(f.trackers) > 0 {
+				return c.runSend(cmd, args, f)
 			}
-			if format == "parquet" && out == "" {
-				return errors.New("--format: parquet is for files: name one with --out")
+			if kind := strings.TrimPrefix(filepath.Ext(f.out), "."); !cmd.Flags().Changed("format") && tables[kind] != nil {
+				f.format = kind
 			}
-			args[0] = request.RunFolder(args[0])
-			if !request.Taken(args[0]) {
-				return request.NoRun(args[0])
-			}
-			runs, err := study.Find(args)
-			if err != nil {
-				return err
-			}
-			c.started = true
-			if out == "" {
-				return write(c.out, runs[0])
-			}
-			return writeTo(out, func(w io.Writer) error { return write(w, runs[0]) })
+			return c.runMetrics(args[0], f, names)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "`format` of the table: "+strings.Join(names, ", "))
-	cmd.Flags().StringVar(&out, "out", "", "`file` to write; default: standard output")
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "csv", "`format` of the table: "+strings.Join(names, ", ")+"; by default the one that the name of --out ends in")
+	flags.StringVar(&f.out, "out", "", "`file` to write; default: standard output")
+	flags.StringSliceVar(&f.trackers, "log", nil, "experiment `trackers` to send the record to: "+strings.Join(tracker.Names, ", "))
+	flags.StringVar(&f.python, "python", "", "Python `interpreter` with the packages of --log; default: that of WEFT_PYTHON, or python3")
 	return cmd
+}
+
+func (c *command) runMetrics(dir string, f *metricsFlags, names []string) error {
+	write, ok := tables[f.format]
+	if !ok {
+		return request.Unknown("--format", f.format, names, "weft metrics --help")
+	}
+	if f.format == "parquet" && f.out == "" {
+		return errors.New("--format: parquet is for files: name one with --out")
+	}
+	dir = request.RunFolder(dir)
+	if !request.Taken(dir) {
+		return request.NoRun(dir)
+	}
+	runs, err := study.Find([]string{dir})
+	if err != nil {
+		return err
+	}
+	c.started = true
+	if f.out == "" {
+		return write(c.out, runs[0])
+	}
+	return writeTo(f.out, func(w io.Writer) error { return write(w, runs[0]) })
+}
+
+// runSend sends the records of runs to trackers.
+func (c *command) runSend(cmd *cobra.Command, args []string, f *metricsFlags) error {
+	errs := unknownTrackers(f.trackers, "weft metrics --help")
+	for _, name := range []string{"format", "out"} {
+		if cmd.Flags().Changed(name) {
+			errs = append(errs, fmt.Errorf("--%s and --log: give one of them", name))
+		}
+	}
+	runs, unread := study.Find(args)
+	if err := errors.Join(append(errs, unread)...); err != nil {
+		return err
+	}
+	c.started = true
+	return c.sendRecords(cmd.Context(), runs, f.trackers, f.python)
 }
 
 // writeTo writes a file.

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/runner"
+	"github.com/weft-rl/weft/internal/study"
 	"github.com/weft-rl/weft/internal/tracker"
 )
 
@@ -20,19 +22,24 @@ const trackUsage = "experiment `trackers` that get the run's metrics, through th
 
 // checkTrackers reports what is wrong with --log and --metrics.
 func (f *trainFlags) checkTrackers(seeds int) error {
-	var errs []error
-	for _, name := range f.trackers {
-		if !slices.Contains(tracker.Names, name) {
-			errs = append(errs, fmt.Errorf("--log: %w", request.Unknown("tracker", name, tracker.Names, "weft train --help")))
-		}
-	}
+	errs := unknownTrackers(f.trackers, "weft train --help")
 	if len(f.trackers) > 0 && (seeds > 0 || f.elsewhere.asked()) {
-		errs = append(errs, errors.New("--log: it is for a run in this process: leave out --seeds, --processes and --cluster"))
+		errs = append(errs, errors.New("--log: it is for a run in this process: leave out --seeds, --processes and --cluster, and send the records afterwards with weft metrics RUN --log"))
 	}
 	if f.metrics != "" && (seeds > 0 || f.elsewhere.asked()) {
 		errs = append(errs, errors.New("--metrics: it is for a run in this process: leave out --seeds; coordinators and workers have a --metrics of their own"))
 	}
 	return errors.Join(errs...)
+}
+
+// unknownTrackers reports the names that are of no tracker.
+func unknownTrackers(names []string, help string) (errs []error) {
+	for _, name := range names {
+		if !slices.Contains(tracker.Names, name) {
+			errs = append(errs, fmt.Errorf("--log: %w", request.Unknown("tracker", name, tracker.Names, help)))
+		}
+	}
+	return errs
 }
 
 // tracked is a watcher that passes metrics on to trackers.
@@ -85,13 +92,8 @@ func (c *command) track(ctx context.Context, w watcher, r *request.Request, dir 
 	return out, end, nil
 }
 
-// trackHeader returns what trackers are told of a run: its name, an id that stays the same when it
-// is resumed, its folder and its settings.
+// trackHeader returns what trackers are told of a run.
 func trackHeader(r *request.Request, dir string) ([]byte, error) {
-	full, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
 	settings := map[string]string{}
 	for prefix, of := range map[string]any{"": &r.Settings, "set.": r.Found.Config} {
 		all, err := config.Map(of)
@@ -102,7 +104,58 @@ func trackHeader(r *request.Request, dir string) ([]byte, error) {
 			settings[prefix+a.Key] = a.Value
 		}
 	}
+	return headerOf(dir, settings)
+}
+
+// headerOf returns what trackers are told of the run in a folder: its name, the seeds that it is
+// one of, an id that stays the same when it is resumed, its folder and its settings.
+func headerOf(dir string, settings map[string]string) ([]byte, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	name, group := filepath.Base(full), ""
+	if strings.HasPrefix(name, request.SeedPrefix) {
+		group = filepath.Base(filepath.Dir(full))
+		name = group + "/" + name
+	}
 	return json.Marshal(map[string]any{
-		"name": filepath.Base(full), "id": fmt.Sprintf("%.12x", sha256.Sum256([]byte(full))), "dir": full, "settings": settings,
+		"name": name, "group": group, "id": fmt.Sprintf("%.12x", sha256.Sum256([]byte(full))), "dir": full, "settings": settings,
 	})
+}
+
+// sendRecords sends the records of runs to trackers, one run after the other.
+func (c *command) sendRecords(ctx context.Context, runs []*study.Run, names []string, python string) error {
+	for _, name := range names {
+		for _, r := range runs {
+			if err := sendRecord(ctx, r, name, python); err != nil {
+				return fmt.Errorf("--log: %w", err)
+			}
+			fmt.Fprintf(c.out, "sent %d lines of %s to %s\n", len(r.Rows), r.Dir, name)
+		}
+	}
+	return nil
+}
+
+// sendRecord sends a run's record to a tracker.
+func sendRecord(ctx context.Context, r *study.Run, name, python string) error {
+	header, err := headerOf(r.Dir, r.Settings)
+	if err != nil {
+		return err
+	}
+	t, err := tracker.Start(ctx, name, python, header)
+	if err != nil {
+		return err
+	}
+	to := json.NewEncoder(t)
+	for _, row := range r.Rows {
+		values := map[string]number{}
+		for _, v := range row.Values {
+			values[v.Name] = number(v.X)
+		}
+		if e := to.Encode(map[string]any{"event": "iteration", "steps": row.Step, "return_mean": nil, "metrics": values}); err == nil {
+			err = e
+		}
+	}
+	return errors.Join(err, t.Close())
 }

@@ -58,3 +58,33 @@ def init(**a):
 		t.Error(err)
 	}
 }
+
+// The records of finished runs are sent to a tracker, each as a run of its own with its seeds as
+// its group.
+func TestLogAfterwards(t *testing.T) {
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("bridge test skipped: there is no python3")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("PYTHONPATH", dir)
+	put(t, "wandb.py", `
+class Run:
+    def log(self, found, step): note(step, "loss/policy" in found, "eval/return" in found)
+    def finish(self): note("finish")
+def note(*what): open("calls", "a").write(" ".join(map(str, what)) + "\n")
+def init(**a):
+    note(a["name"], a["group"], a["config"]["set.hidden"])
+    return Run()
+`)
+	do(t, 0, tiny("--seeds", "2", "--out", "both")...)
+	contains(t, do(t, 0, "metrics", "both", "--log", "wandb", "--python", py).out, "sent 5 lines of both/seed1 to wandb", "both/seed2")
+	one := "64 True False\n128 True False\n192 True False\n256 True False\n256 False True\nfinish\n"
+	if got := read(t, "calls"); got != "both/seed1 both 8\n"+one+"both/seed2 both 8\n"+one {
+		t.Errorf("the tracker was told\n%s", got)
+	}
+	contains(t, do(t, 2, "metrics", "both", "--log", "wandbb").errors, `unknown tracker "wandbb", did you mean "wandb"?`)
+	contains(t, do(t, 2, "metrics", "both", "--log", "wandb", "--out", "x.csv").errors, "--out and --log: give one of them")
+	contains(t, do(t, 1, "metrics", "both", "--log", "wandb", "--python", "nopython").errors, "name an interpreter with --python")
+}

@@ -5,6 +5,8 @@ run = next(all)
 mlflow.set_experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME", "weft"))
 with mlflow.start_run(run_name=run["name"]):
     mlflow.set_tag("weft.folder", run["dir"])
+    if run.get("group"):
+        mlflow.set_tag("weft.seeds", run["group"])
     settings = list(run["settings"].items())
     for i in range(0, len(settings), 100):  # which is as many as it takes at once
         mlflow.log_params({k.replace("?", "/"): v for k, v in settings[i : i + 100]})
