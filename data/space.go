@@ -74,6 +74,18 @@ func dtypeOf(name string) (dtypes.DType, error) {
 	return d, nil
 }
 
+// FormatSpace returns a space as JSON, as descriptions of data sets have it.
+func FormatSpace(s rl.Space) ([]byte, error) { return json.Marshal(spaceOf(s)) }
+
+// ParseSpace reads what FormatSpace returned.
+func ParseSpace(text []byte) (rl.Space, error) {
+	var t spaceText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil, err
+	}
+	return t.space()
+}
+
 // space returns the space that was written.
 func (t spaceText) space() (rl.Space, error) {
 	one := func() (int, error) {

@@ -15,15 +15,17 @@ const maxModules = 30
 // unwanted lists modules that only the command line may need.
 var unwanted = []string{"go.etcd.io/", "github.com/minio/", "golang.org/x/tools", "github.com/spf13/", "google.golang.org/grpc"}
 
-// TestModules: package app is a library, with little behind it.
+// TestModules: package app, and the root with weft.Load, are libraries, with little behind them.
 func TestModules(t *testing.T) {
-	behind := modules(t, "./app")
-	if len(behind) == 0 || len(behind) > maxModules {
-		t.Errorf("%d modules are behind package app, at most %d may be: %s", len(behind), maxModules, strings.Join(behind, ", "))
-	}
-	for _, m := range behind {
-		if slices.ContainsFunc(unwanted, func(u string) bool { return strings.HasPrefix(m, u) }) {
-			t.Errorf("package app needs %s, which is for package cli: go list -deps -f '{{.ImportPath}} {{.Imports}}' ./app shows by which import", m)
+	for _, pkg := range []string{"./app", "."} {
+		behind := modules(t, pkg)
+		if len(behind) == 0 || len(behind) > maxModules {
+			t.Errorf("%d modules are behind package %s, at most %d may be: %s", len(behind), pkg, maxModules, strings.Join(behind, ", "))
+		}
+		for _, m := range behind {
+			if slices.ContainsFunc(unwanted, func(u string) bool { return strings.HasPrefix(m, u) }) {
+				t.Errorf("package %s needs %s, which is for package cli: go list -deps -f '{{.ImportPath}} {{.Imports}}' %s shows by which import", pkg, m, pkg)
+			}
 		}
 	}
 	if all := modules(t, "./cli"); !slices.ContainsFunc(all, func(m string) bool { return strings.HasPrefix(m, unwanted[0]) }) {

@@ -351,6 +351,9 @@ func (s *Session) content() (f checkpoint.File, state []rl.Array, err error) {
 		"seconds": strconv.FormatFloat(s.seconds(), 'g', -1, 64), "exact": fmt.Sprint(s.exact),
 		"evaluated": fmt.Sprint(s.evaluated), "recorded": fmt.Sprint(s.size()),
 	}
+	if err == nil {
+		f.Meta[specsKey], err = formatSpecs(s.specs)
+	}
 	return f, state, err
 }
 

@@ -65,21 +65,33 @@ func withAgent(ctx context.Context, j Job, which Weights) (a *assembly, t taken,
 	if t, err = takeWeights(ctx, j.Dir, which, j.Watch); err != nil {
 		return nil, t, err
 	}
-	j.Plan = nil // an agent is whole wherever it was trained
-	if a, err = assemble(j, nil, nil); err != nil {
-		return nil, t, err
-	}
-	if err = a.loadWeights(t.File); err != nil {
-		return nil, t, errors.Join(err, a.world.Close())
-	}
-	return a, t, nil
+	a, err = agentOf(j, t)
+	return a, t, err
 }
 
-// LoadPlayer loads the agent of a run. The player has what the run's environments hold until it is
+// agentOf builds what an agent is part of, with weights that were read.
+func agentOf(j Job, t taken) (*assembly, error) {
+	j.Plan = nil // an agent is whole wherever it was trained
+	a, err := assemble(j, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err = a.loadWeights(t.File); err != nil {
+		return nil, errors.Join(err, a.world.Close())
+	}
+	return a, nil
+}
+
+// LoadPlayer loads the agent of a run. Environments outside of this program, such as Python's, need
+// not be there: the checkpoint describes them. The player has what the others hold until it is
 // closed.
 func LoadPlayer(ctx context.Context, j Job, which Weights) (p *Player, what string, step int64, err error) {
 	j = j.withDefaults()
-	a, t, err := withAgent(ctx, j, which)
+	t, err := takeWeights(ctx, j.Dir, which, j.Watch)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	a, err := agentOf(described(j, t.File.Meta[specsKey]), t)
 	if err != nil {
 		return nil, "", 0, err
 	}
