@@ -71,7 +71,7 @@ func TestLogAfterwards(t *testing.T) {
 	t.Setenv("PYTHONPATH", dir)
 	put(t, "wandb.py", `
 class Run:
-    def log(self, found, step): note(step, "loss/policy" in found, "eval/return" in found)
+    def log(self, found, step): note(step, "episode/return_mean" in found, "eval/return" in found)
     def finish(self): note("finish")
 def note(*what): open("calls", "a").write(" ".join(map(str, what)) + "\n")
 def init(**a):

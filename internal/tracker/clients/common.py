@@ -16,7 +16,7 @@ def events():
         found = {}
         if event["event"] == "iteration":
             found = dict(event["metrics"])
-            found["episode/return_mean"] = event["return_mean"]
+            found.setdefault("episode/return_mean", event["return_mean"])  # lines of a record have it among the others
         elif event["event"] == "eval":
             found = {"eval/return": event["return_mean"], "eval/length": event["length_mean"]}
         found = {k: v for k, v in found.items() if v is not None}
