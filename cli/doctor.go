@@ -53,7 +53,7 @@ func (c *command) checks(python string) []doctor.Check {
 		return doctor.Finding{State: doctor.OK, What: thisBuild().String()}
 	}}
 	return slices.Concat(
-		[]doctor.Check{weft, doctor.CPU(), doctor.Memory(memory()), doctor.Disk("."), doctor.Files(), doctor.Shared(), doctor.Ports(usualPorts), doctor.Go()},
+		[]doctor.Check{weft, doctor.CPU(), doctor.Memory(memory()), doctor.Disk("."), doctor.Files(), doctor.Shared(), doctor.Ports(usualPorts), doctor.Go(), doctor.Films()},
 		doctor.Python(python, c.set.Schemes), doctor.Libraries(c.set.Environments, python), doctor.Devices(sync.OnceValue(device.List)))
 }
 

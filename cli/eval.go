@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -108,6 +109,9 @@ func (f evalFlags) recorders() (list wrap.List, err error) {
 		path, err := filepath.Abs(x.file)
 		if err == nil {
 			_, err = os.Stat(filepath.Dir(path)) // else it would be told when an episode was played
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no folder %s for %s: make it first, or name another", filepath.Dir(x.file), filepath.Base(x.file))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", x.flag, err))

@@ -321,8 +321,12 @@ func (v *sweepView) end(event string) {
 		fmt.Fprintf(v.s.c.out, "interrupted, saved: weft sweep %s goes on\n", v.s.dir)
 		return
 	}
-	fmt.Fprintf(v.s.c.out, "the best is trial %d: %s %s with %s\n%s steps in all; weft train --config %s trains with these settings\n",
-		best.Number, v.s.file.Metric, metrics.Number(*best.Score), pointText(v.s.keys(), best.Point), metrics.Count(v.s.study.Steps()), filepath.Join(v.s.dir, bestFile))
+	for _, text := range []string{
+		fmt.Sprintf("the best is trial %d: %s %s with %s", best.Number, v.s.file.Metric, metrics.Number(*best.Score), pointText(v.s.keys(), best.Point)),
+		fmt.Sprintf("%s steps in all; weft train --config %s trains with these settings", metrics.Count(v.s.study.Steps()), filepath.Join(v.s.dir, bestFile)),
+	} {
+		fmt.Fprintln(v.s.c.out, config.Fold(text))
+	}
 }
 
 // pointText returns the settings of a point in a line.

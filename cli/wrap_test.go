@@ -77,7 +77,7 @@ func TestVideoName(t *testing.T) {
 	do(t, 0, tiny("--out", "mine", "--env", "CartPole-v1")...)
 	contains(t, do(t, 2, "eval", "mine", "--video", "x.avi").errors, "--video: x.avi: a video is written as a GIF or an MP4: name a file that ends in .gif or .mp4, such as x.gif")
 	contains(t, do(t, 2, "eval", "mine", "--video", "x").errors, "such as x.gif")
-	contains(t, do(t, 2, "eval", "mine", "--video", "nowhere/x.gif").errors, "--video: ", "nowhere", "no such file or directory")
+	contains(t, do(t, 2, "eval", "mine", "--video", "nowhere/x.gif").errors, "--video: ", "nowhere", "there is no folder nowhere for x.gif: make it first")
 	contains(t, do(t, 2, "eval", "mine", "--record", "nowhere/x.jsonl").errors, "--record: ", "nowhere")
 	contains(t, do(t, 2, tiny("--env", "CartPole-v1", "--wrap", "video=x.avi", "--out", "yours")...).errors, "--wrap: wrapper video=x.avi: a video is written as a GIF")
 	for _, file := range []string{"x.avi", "x", "yours"} {

@@ -33,6 +33,16 @@ func Go() Check {
 	}}
 }
 
+// Films looks for the program that makes films as MP4.
+func Films() Check {
+	return Check{"ffmpeg", func(context.Context) Finding {
+		if _, err := exec.LookPath("ffmpeg"); err != nil {
+			return missing("not on the PATH, for films as MP4 (weft eval --video)", "install ffmpeg, or film as GIF, which needs nothing")
+		}
+		return ok("films can be MP4")
+	}}
+}
+
 // CPU tells the processor's cores.
 func CPU() Check {
 	return Check{"cpu", func(context.Context) Finding {
