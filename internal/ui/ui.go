@@ -261,7 +261,8 @@ func (s *Site) known(ids []string) (out []*run, unknown string) {
 	return out, ""
 }
 
-// common returns the value that most runs have of each setting.
+// common returns the settings that are worth saying once: those of which more runs have the same
+// value than have no value.
 func common(runs []*run) map[string]string {
 	count := map[string]map[string]int{}
 	for _, r := range runs {
@@ -274,9 +275,12 @@ func common(runs []*run) map[string]string {
 	}
 	out := map[string]string{}
 	for k, values := range count {
-		most := 0
+		most, lack := 0, len(runs)
+		for _, n := range values {
+			lack -= n
+		}
 		for _, v := range slices.Sorted(maps.Keys(values)) {
-			if values[v] > most {
+			if values[v] > max(most, lack) {
 				out[k], most = v, values[v]
 			}
 		}

@@ -139,6 +139,15 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestCommon: what most runs have is said once, and what few have with those alone.
+func TestCommon(t *testing.T) {
+	ppo, dqn := map[string]string{"algorithm": "ppo", "gamma": "0.9"}, map[string]string{"algorithm": "dqn", "gamma": "0.9", "buffer": "9"}
+	got := common([]*run{{Settings: ppo}, {Settings: ppo}, {Settings: dqn}})
+	if want := map[string]string{"algorithm": "ppo", "gamma": "0.9"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 type answer struct{ Lines []line }
 
 func curves(t *testing.T, server *httptest.Server, query string, ids ...string) []line {

@@ -216,7 +216,7 @@ async function cluster() {
   const c = await ask("api/cluster").catch(() => null);
   if (!c) return;
   by("cluster").hidden = false;
-  by("cluster-text").textContent = c.trouble ? "The coordinator does not answer: " + c.trouble : `Coordinator ${c.coordinator}, ${c.workers.length} workers, ${c.runs.length} runs`;
+  by("cluster-text").textContent = c.trouble ? "The coordinator does not answer: " + c.trouble : `Coordinator ${c.coordinator}, ${many(c.workers.length, "worker")}, ${many(c.runs.length, "run")}`;
   fill("cluster-workers", ["Worker", "Host", "Cores", "Memory", "Devices", "State", "Run"],
     (c.workers || []).map(w => [w.name, w.host, w.cores, w.memory ? bytes(w.memory) : "–", (w.devices || []).join(", "), w.state, w.run || "–"]));
   fill("cluster-runs", ["Run", "Phase", "Epoch", "Workers", "Steps", "Saved", "Steps/s", "Others wait for", "Restarts", "Why"],
@@ -225,6 +225,9 @@ async function cluster() {
   by("cluster-history").textContent = told.join("\n");
   by("cluster-history").hidden = told.length === 0;
 }
+
+// many returns a number of things in words.
+function many(n, what) { return `${n} ${what}${n === 1 ? "" : "s"}`; }
 
 function fill(id, head, rows) {
   const thead = document.createElement("thead"), tbody = document.createElement("tbody");

@@ -102,19 +102,23 @@ class Table {
     this.load(this.runs);
   }
 
-  // settings returns columns for settings in which the runs differ, those with fewest values first.
-  // The others are in this.more.
+  // settings returns columns for settings in which the runs differ: first those in which runs of one
+  // algorithm do, and of these those with fewest values. The others are in this.more.
   settings() {
-    const values = new Map();
+    const values = new Map(); // of a setting: its values, the first of each algorithm, and whether runs of one differ
     for (const r of this.runs) for (const [k, v] of Object.entries(r.set)) {
-      if (!values.has(k)) values.set(k, new Set());
-      values.get(k).add(v);
+      if (!values.has(k)) values.set(k, { all: new Set(), first: new Map(), apart: false });
+      const x = values.get(k), algorithm = r.set.algorithm;
+      x.all.add(v);
+      if (!x.first.has(algorithm)) x.first.set(algorithm, v);
+      x.apart ||= x.first.get(algorithm) !== v;
     }
-    const differing = [...values].filter(([k, v]) => v.size > 1 && !quiet.includes(k)).sort((a, b) => a[1].size - b[1].size || a[0].localeCompare(b[0]));
+    const differing = [...values].filter(([k, v]) => v.all.size > 1 && !quiet.includes(k))
+      .sort(([k, a], [l, b]) => b.apart - a.apart || a.all.size - b.all.size || k.localeCompare(l));
     const shown = differing.filter(([k], i) => i < mostSettings || this.wanted.includes(k));
     this.more = differing.map(([k]) => k).filter(k => !shown.some(([other]) => k === other));
     return shown.map(([key, v]) => {
-      const number = [...v].every(x => typeof numeric(x) === "number");
+      const number = [...v.all].every(x => typeof numeric(x) === "number");
       return { key, title: key, value: r => numeric(r.set[key]), number, setting: true };
     });
   }
