@@ -113,7 +113,8 @@ func (c *command) runCompare(args []string, f *compareFlags) error {
 	bar, wrongBar := f.asBar()
 	given, wrongRanges := parseRanges("--range", f.ranges)
 	runs, unread := study.Find(args)
-	if err := errors.Join(wrongBar, wrongRanges, f.checkAt(), checkBootstrap(f.bootstrap), unread); err != nil {
+	files := errors.Join(checkFile("--svg", f.svg, ".svg"), checkFile("--csv", f.csv), checkFile("--parquet", f.parquet))
+	if err := errors.Join(wrongBar, wrongRanges, f.checkAt(), checkBootstrap(f.bootstrap), files, unread); err != nil {
 		return err
 	}
 	x, err := f.compare(runs, bar, given)

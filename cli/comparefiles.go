@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-rl/weft/data/parquet"
 	"github.com/weft-rl/weft/internal/draw/chart"
@@ -35,6 +38,24 @@ func (x *compared) files(svg, table, columns string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkFile reports why a flag's file cannot be written, before anything is computed for it; kinds
+// are the ends that its name may have, any if there are none. A name without an end may be a device.
+func checkFile(flag, path string, kinds ...string) error {
+	if path == "" {
+		return nil
+	}
+	name, kind := filepath.Base(path), filepath.Ext(path)
+	if len(kinds) > 0 && kind != "" && !slices.Contains(kinds, kind) {
+		return fmt.Errorf("%s: %s: it is written as %s: name a file that ends so, such as %s", flag, path, strings.Join(kinds, " or "), strings.TrimSuffix(name, kind)+kinds[0])
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no folder %s for %s: make it first, or name another", flag, filepath.Dir(path), name)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
 }
 
 // writeFigure draws a figure into a file.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -108,13 +106,10 @@ func (f evalFlags) recorders() (list wrap.List, err error) {
 		}
 		path, err := filepath.Abs(x.file)
 		if err == nil {
-			_, err = os.Stat(filepath.Dir(path)) // else it would be told when an episode was played
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("there is no folder %s for %s: make it first, or name another", filepath.Dir(x.file), filepath.Base(x.file))
+			err = checkFile(x.flag, x.file) // else it would be told when an episode was played
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", x.flag, err))
+			errs = append(errs, err)
 			continue
 		}
 		list = append(list, x.make(path))

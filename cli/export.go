@@ -57,7 +57,7 @@ func (c *command) runExport(ctx context.Context, dir string, flags []config.Assi
 	if !slices.Contains(exportFormats, f.format) {
 		return request.Unknown("--format", f.format, exportFormats, "weft export --help")
 	}
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), checkFile("--out", f.out)); err != nil {
 		return err
 	}
 	r, job, err := c.savedJob(ctx, dir, append(flags, onCPU), f.set)

@@ -135,7 +135,24 @@ func (c *command) root() *cobra.Command {
 		c.config(), c.doctor(), c.version(), c.completion(), c.man())
 	c.completions(root)
 	fold(root)
+	shape(root)
 	return root
+}
+
+// shape has errors about the number of arguments say how a command is written.
+func shape(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err != nil && strings.Contains(err.Error(), "arg(s)") {
+				return fmt.Errorf("%s %w: write %s", cmd.CommandPath(), err, cmd.UseLine())
+			}
+			return err
+		}
+	}
+	for _, x := range cmd.Commands() {
+		shape(x)
+	}
 }
 
 // fold has the texts of commands fit the columns of help.

@@ -71,6 +71,9 @@ func (c *command) runMetrics(dir string, f *metricsFlags, names []string) error 
 	if f.format == "parquet" && f.out == "" {
 		return errors.New("--format: parquet is for files: name one with --out")
 	}
+	if err := checkFile("--out", f.out); err != nil {
+		return err
+	}
 	dir = request.RunFolder(dir)
 	if !request.Taken(dir) {
 		return request.NoRun(dir)

@@ -54,7 +54,7 @@ func (c *command) runPlot(args []string, f *plotFlags) error {
 	}
 	published, wrong := parseRanges("--published", f.published)
 	runs, unread := study.Find(args)
-	if err := errors.Join(err, wrong, checkBootstrap(f.bootstrap), unread); err != nil {
+	if err := errors.Join(err, wrong, checkBootstrap(f.bootstrap), checkFile("--out", f.out, ".svg"), unread); err != nil {
 		return err
 	}
 	metric, err := study.Metric(runs, f.metric)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -280,6 +281,9 @@ func (f listenFlags) listen() (net.Listener, string, error) {
 		}
 	}
 	l, err := net.Listen("tcp", f.at)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("something else listens at %s: name another address, such as 127.0.0.1:0 for any free port", f.at)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("--listen: %w", err)
 	}

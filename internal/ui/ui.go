@@ -9,6 +9,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -100,6 +101,9 @@ func New(folders []string, o Options) (*Site, error) {
 	s := &Site{Options: o, runs: map[string]*run{}, waiting: make(chan struct{}), made: map[string]*drawing{}, scanned: make(chan struct{}), ended: make(chan struct{})}
 	for _, f := range folders {
 		r, err := os.OpenRoot(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("there is no such folder: name those that your runs are in (weft train makes runs)")
+		}
 		if err != nil {
 			_ = s.Close()
 			return nil, fmt.Errorf("%s cannot be shown: %w", f, err)
