@@ -40,8 +40,8 @@ func (x *compared) files(svg, table, columns string) error {
 	return errors.Join(errs...)
 }
 
-// checkFile reports why a flag's file cannot be written, before anything is computed for it; kinds
-// are the ends that its name may have, any if there are none. A name without an end may be a device.
+// checkFile reports why a flag's file cannot be written, before anything is computed for it. kinds
+// lists the ends that its name may have, any if it is empty; a name without an end may be a device.
 func checkFile(flag, path string, kinds ...string) error {
 	if path == "" {
 		return nil
