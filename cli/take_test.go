@@ -52,6 +52,27 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestWithoutData: a policy that learned from a data set is exported and evaluated where the set is
+// not, in the same bits; to go on learning the set is needed.
+func TestWithoutData(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "expert")...)
+	do(t, 0, "record", "expert", "--episodes", "4", "--out", "expert.parquet")
+	do(t, 0, "train", "bc", "--env", "Identity-v0", "--data", "expert.parquet", "--steps", "20", "--eval-episodes", "4", "--set", "hidden=8", "--set", "batch=8", "--out", "learned")
+	do(t, 0, "export", "learned", "--out", "with.onnx")
+	if err := os.Remove("expert.parquet"); err != nil {
+		t.Fatal(err)
+	}
+	do(t, 0, "export", "learned", "--out", "without.onnx")
+	if read(t, "with.onnx") != read(t, "without.onnx") {
+		t.Error("the policy is another one without its data")
+	}
+	do(t, 0, "eval", "learned", "--episodes", "4")
+	if o := run(t.Context(), weft.Builtin(), "resume", "learned", "--steps", "40"); o.code == 0 || !strings.Contains(o.errors, "expert.parquet") {
+		t.Errorf("resumed without data: %d %s", o.code, o.errors)
+	}
+}
+
 // TestExportRefused: what cannot be exported gets a sentence.
 func TestExportRefused(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -2,14 +2,57 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 
 	"github.com/weft-rl/weft/data"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/rl"
 )
 
 // specsKey is the key of a checkpoint's metadata under which the run's environments are described.
 const specsKey = "environments"
+
+// dataKey is the key under which the data set is described that the run learns from.
+const dataKey = "data"
+
+// describedSet returns the name of the description of a scope's data set; empty if it has none, or
+// several.
+func describedSet(s *rl.Scope) (name string, err error) {
+	var found []data.Meta
+	for _, c := range rl.System.Components(s) {
+		if d, ok := rl.System.Component(s, c).(interface{ Meta() data.Meta }); ok {
+			found = append(found, d.Meta())
+		}
+	}
+	if len(found) != 1 {
+		return "", nil
+	}
+	return data.Describe(found[0])
+}
+
+// withoutData has the job of an agent take the description of its data set, if there is one, where
+// the set is not there any more.
+func withoutData(j Job, described string) error {
+	if described == "" || j.Config == nil {
+		return nil
+	}
+	fields, err := config.Fields(j.Config)
+	if err != nil {
+		return err
+	}
+	fields = slices.DeleteFunc(fields, func(f config.Field) bool { return f.Names != "data set" || f.Value == "" })
+	if len(fields) != 1 || data.Registered(fields[0].Value) {
+		return nil
+	}
+	if _, err := os.Stat(fields[0].Value); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return config.Set(j.Config, []config.Assignment{{Key: fields[0].Key, Value: described, Source: "checkpoint"}})
+}
 
 // specText is a spec as JSON.
 type specText struct {

@@ -354,6 +354,9 @@ func (s *Session) content() (f checkpoint.File, state []rl.Array, err error) {
 	if err == nil {
 		f.Meta[specsKey], err = formatSpecs(s.specs)
 	}
+	if err == nil {
+		f.Meta[dataKey], err = describedSet(s.scope)
+	}
 	return f, state, err
 }
 

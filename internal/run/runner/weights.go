@@ -72,6 +72,9 @@ func withAgent(ctx context.Context, j Job, which Weights) (a *assembly, t taken,
 // agentOf builds what an agent is part of, with weights that were read.
 func agentOf(j Job, t taken) (*assembly, error) {
 	j.Plan = nil // an agent is whole wherever it was trained
+	if err := withoutData(j, t.File.Meta[dataKey]); err != nil {
+		return nil, err
+	}
 	a, err := assemble(j, nil, nil)
 	if err != nil {
 		return nil, err
