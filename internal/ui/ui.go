@@ -45,7 +45,7 @@ type Site struct {
 	mu      sync.Mutex
 	runs    map[string]*run // runs, by id
 	order   []string        // ids as they were found
-	changes int64           // counts up with every change
+	changes int64           // counts up with every change, from a number above those of programs before
 	waiting chan struct{}   // closed at the next change
 	curves  curveCache
 	made    map[string]*drawing
@@ -98,7 +98,7 @@ const deepest = 4
 
 // New opens the folders, which must exist.
 func New(folders []string, o Options) (*Site, error) {
-	s := &Site{Options: o, runs: map[string]*run{}, waiting: make(chan struct{}), made: map[string]*drawing{}, scanned: make(chan struct{}), ended: make(chan struct{})}
+	s := &Site{Options: o, changes: time.Now().UnixMicro(), runs: map[string]*run{}, waiting: make(chan struct{}), made: map[string]*drawing{}, scanned: make(chan struct{}), ended: make(chan struct{})}
 	for _, f := range folders {
 		r, err := os.OpenRoot(f)
 		if errors.Is(err, fs.ErrNotExist) {

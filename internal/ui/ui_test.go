@@ -287,6 +287,31 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestRestarted: a page that an earlier program has shown is told what there is now.
+func TestRestarted(t *testing.T) {
+	dir := folder(t)
+	before, _ := site(t, dir)
+	_, known := before.list()
+	_, server := site(t, dir)
+	answer, err := http.Get(server.URL + "/api/events?after=" + fmt.Sprint(known))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			break
+		}
+		if strings.HasPrefix(lines.Text(), ":") {
+			t.Fatal("it is told of no change")
+		}
+	}
+	if !strings.Contains(lines.Text(), `"0:stopped"`) {
+		t.Errorf("told of %s", lines.Text())
+	}
+}
+
 // TestGone: a run that is removed is not in the table any more.
 func TestGone(t *testing.T) {
 	dir := folder(t)
