@@ -195,6 +195,7 @@ func (k *Keys) TLS() *tls.Config {
 
 func (k *Keys) config(l *loaded) *tls.Config {
 	return &tls.Config{
+		ServerName:   l.expects(),
 		Certificates: []tls.Certificate{l.pair}, RootCAs: l.roots, ClientCAs: l.roots, MinVersion: tls.VersionTLS13,
 		ClientAuth: tls.RequireAnyClientCert, VerifyPeerCertificate: k.verify, // which says whose certificate it is, unlike RequireAndVerifyClientCert
 		// A client whose certificate the server would not take is to be told so, not to be asked

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -88,6 +89,19 @@ func replace(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Anywhere is the host of a certificate that all processes of a household have, and no other: where
+// its holder is tells them nothing, and may be a machine that was not there when it was made.
+const Anywhere = "anywhere.weft"
+
+// expects returns the host that the certificate of a server must be for. It is empty where that is
+// the one that was dialled.
+func (l *loaded) expects() string {
+	if slices.Contains(l.pair.Leaf.DNSNames, Anywhere) {
+		return Anywhere
+	}
+	return ""
 }
 
 // Household makes an authority in dir, and a certificate of it for loopback and further hosts.

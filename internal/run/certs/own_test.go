@@ -44,6 +44,30 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// TestAnywhere: processes of a household know each other at any address, others do not.
+func TestAnywhere(t *testing.T) {
+	var all []*tls.Config
+	for _, host := range []string{Anywhere, Anywhere, "10.0.0.1"} {
+		f, err := Household(filepath.Join(t.TempDir(), "certs"), host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	for i, want := range []bool{true, true, false} {
+		if err := Fits("192.0.2.7:7700", all[i]); (err == nil) != want {
+			t.Errorf("%d: %v", i, err)
+		}
+		if err := talk(t, all[0], all[i]); (err == nil) != (i == 0) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
 // TestOwnExposed: a secret that others can read is none.
 func TestOwnExposed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loopback")
