@@ -58,7 +58,7 @@ func (t turn) of(o Options) time.Duration {
 }
 
 // All lists the benchmarks, in the order in which users see them.
-var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint, Planner, Serve}
+var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint, Planner, Serve, Ray}
 
 // Case is one piece of work.
 type Case struct {

@@ -23,9 +23,9 @@ var Checkpoint = Benchmark{
 }
 
 var keeping = []Whole{
-	{"none", "at end", "--checkpoint-every 24h"},
-	{"default", "15 s", ""},
-	{"often", "1 s", "--checkpoint-every 1s"},
+	{Name: "none", Path: "at end", Args: "--checkpoint-every 24h"},
+	{Name: "default", Path: "15 s"},
+	{Name: "often", Path: "1 s", Args: "--checkpoint-every 1s"},
 }
 
 func checkpointCases(bool) []Case {

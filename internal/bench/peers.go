@@ -33,6 +33,11 @@ var policyPeers = []peer{
 	{"rllib", "rllib_ppo.py", "pip install 'ray[rllib]' torch", []way{{"train", 0}}},
 }
 
+// rayPeers lists the peers that train on a Ray cluster.
+var rayPeers = []peer{
+	{"rllib", "rllib_ppo.py", "pip install 'ray[rllib]' torch", []way{{"train", 0}}},
+}
+
 // gpuPeers lists the peers that train on a device.
 var gpuPeers = []peer{
 	{"jax", "jax_ppo.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}, {"unrolled", 0}, {"strided", 0}, {"merged", 0}}},

@@ -82,8 +82,8 @@ func policyCases(bool) []Case {
 
 // Two workers in one process, and two processes, both as a user would start them.
 var (
-	threads2   = Whole{"coarse", "2 threads", "--workers 2"}
-	processes2 = Whole{"coarse", "2 procs", "--processes 2"}
+	threads2   = Whole{Name: "coarse", Path: "2 threads", Args: "--workers 2"}
+	processes2 = Whole{Name: "coarse", Path: "2 procs", Args: "--processes 2"}
 )
 
 // processCase compares one process with several on PPO's recipe.

@@ -28,14 +28,18 @@ type WholeSpec struct {
 }
 
 // Whole is a contender's name and its further arguments.
-type Whole struct{ Name, Path, Args string }
+type Whole struct {
+	Name, Path, Args string
+	apart            bool // its processes are an engine's: what they compute is not known
+}
 
 // whole is a contender of such a case. A turn is a run of about its length; the number of steps
-// follows from the previous run. A call is a step.
+// follows from the previous run. A call is the steps that are the case's work.
 type whole struct {
 	Whole
 	run   WholeFunc
 	args  []string
+	work  float64 // steps of a call
 	speed float64 // steps a second
 }
 
@@ -51,11 +55,13 @@ func (w *whole) Prepare(ctx context.Context, c Case) (Sample, error) {
 		spec = s
 	case PolicySpec:
 		spec = s.Whole
+	case RaySpec:
+		spec = s.Whole
 	}
 	if !slices.Contains(spec.Ways, w.Whole) {
 		return Sample{}, errNoPart
 	}
-	w.args = strings.Fields(spec.Args + " " + w.Args)
+	w.args, w.work = strings.Fields(spec.Args+" "+w.Args), c.Work
 	return w.train(ctx, calibration)
 }
 
@@ -72,7 +78,10 @@ func (w *whole) train(ctx context.Context, steps int64) (Sample, error) {
 		return Sample{}, err
 	}
 	w.speed = float64(r.Steps) / r.Seconds
-	return Sample{Calls: int(r.Steps), Seconds: r.Seconds, CPU: r.CPU}, nil
+	if w.apart {
+		r.CPU = 0
+	}
+	return Sample{Calls: max(1, int(float64(r.Steps)/max(1, w.work))), Seconds: r.Seconds, CPU: r.CPU}, nil
 }
 
 func (w *whole) Release() {}

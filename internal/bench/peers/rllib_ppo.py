@@ -1,4 +1,5 @@
-"""PPO on CartPole through RLlib, a worker for every core."""
+"""PPO through RLlib: on CartPole with a worker for every core, or on what the case says. It runs on
+the cluster that RAY_ADDRESS names, or on one of its own."""
 import logging
 import os
 import warnings
@@ -11,18 +12,25 @@ warnings.filterwarnings("ignore")
 try:
     import ray
     from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.tune.registry import register_env
+
+    import slow_env
 except ImportError as error:
     serve.absent(error)
 
 
 def prepare(spec):
     steps = spec["envs"] * spec["horizon"]
-    workers = min(serve.cores(), spec["envs"])
+    workers = spec.get("workers") or min(serve.cores(), spec["envs"])
+    env = spec.get("env", "CartPole-v1")
+    if env != "CartPole-v1":
+        ray.cloudpickle.register_pickle_by_value(slow_env)
+        register_env(env, lambda _: slow_env.Slow())
     # Its default model is two networks that share nothing, of tanh units.
     config = (
         PPOConfig()
-        .environment("CartPole-v1")
-        .env_runners(num_env_runners=workers, num_envs_per_env_runner=spec["envs"] // workers, rollout_fragment_length=spec["horizon"])
+        .environment(env)
+        .env_runners(num_env_runners=workers, num_envs_per_env_runner=-(-spec["envs"] // workers), rollout_fragment_length=spec["horizon"])
         .training(train_batch_size=steps, minibatch_size=steps // spec["minibatches"], num_epochs=spec["epochs"], lr=2.5e-4)
         .rl_module(model_config=dict(fcnet_hiddens=[64, 64], vf_share_layers=False))
     )
