@@ -98,12 +98,12 @@ func (f *clientFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator; several, separated by commas, if standbys run")
 }
 
-// job returns the job of the run that is named, unless a cluster is.
-func (f *clientFlags) job(cmd *cobra.Command, args []string) (b job, out string, ok bool) {
+// jobs returns the job of the run that is named, or those of its seeds, unless a cluster is named.
+func (f *clientFlags) jobs(cmd *cobra.Command, args []string) []runJob {
 	if cmd.Flags().Changed("cluster") || len(args) != 1 {
-		return b, "", false
+		return nil
 	}
-	return jobIn(args[0])
+	return jobsIn(args[0])
 }
 
 func (f *clientFlags) client() (*protocol.Client, error) {

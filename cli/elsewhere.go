@@ -62,8 +62,8 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
 		errs = append(errs, fmt.Errorf("--processes: %d is not a number of processes", f.processes))
 	}
-	if x := cmd.Flags().Lookup("max-workers"); x != nil && x.Changed && len(f.addresses) == 0 {
-		errs = append(errs, errors.New("--max-workers needs --cluster, whose workers come and go: elsewhere set --workers or --processes"))
+	if x := cmd.Flags().Lookup("max-workers"); x != nil && x.Changed && len(f.addresses) == 0 && f.on == "" {
+		errs = append(errs, errors.New("--max-workers needs --cluster or --on, whose workers come and go: elsewhere set --workers or --processes"))
 	}
 	if f.store != "" && f.processes < 1 && f.on == "" {
 		errs = append(errs, errors.New("--store needs --processes or --on: workers of a cluster are started with their own --store"))
@@ -71,8 +71,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	if _, err := store.Absolute(f.store); err != nil {
 		errs = append(errs, fmt.Errorf("--store: %w", err))
 	}
-	if f.asked() && seeds > 0 {
-		errs = append(errs, errors.New("--seeds: a cluster trains one seed a run: submit one run for each --seed"))
+	_, far := f.distant()
+	if f.asked() && seeds > 0 && (f.on == "" || far) {
+		errs = append(errs, errors.New("--seeds: a cluster trains one seed a run: submit one run for each --seed; slurm and ray take all of them at once, with --on"))
 	}
 	_, err := f.loadFor(f.addresses...)
 	return errors.Join(append(errs, err)...)

@@ -88,7 +88,8 @@ func (f *trainFlags) allot(ctx context.Context) (err error) {
 		return nil
 	}
 	j := launch.Job{Nodes: f.nodes}
-	j.Workers, _ = strconv.Atoi(*f.values["workers"]) // not set, or refused later
+	j.Workers, _ = strconv.Atoi(*f.values["workers"])  // not set, or refused later
+	j.Most, _ = strconv.Atoi(*f.values["max_workers"]) // likewise
 	j.Program, err = self()
 	if err == nil {
 		j.Options, err = f.own()
@@ -113,7 +114,7 @@ func (f *engineFlags) own() (out []launch.Option, err error) {
 
 // job returns what is to be submitted for a request.
 func (f *trainFlags) job(r *request.Request, out string, args []string, workers bool) (j launch.Job, err error) {
-	j = launch.Job{Name: filepath.Base(out), Run: out, Args: args, Nodes: f.nodes}
+	j = launch.Job{Name: filepath.Base(out), Run: out, Args: args, Nodes: f.nodes, Most: r.MaxWorkers}
 	if workers {
 		j.Workers = r.Workers
 	}
@@ -124,14 +125,21 @@ func (f *trainFlags) job(r *request.Request, out string, args []string, workers 
 		}
 		j.Nodes = 1
 	}
-	if err := r.ShareAmongProcesses("--nodes", max(j.Nodes, j.Workers), workers); err != nil {
+	least := max(j.Nodes, j.Workers)
+	if err := r.ShareAmongProcesses("--nodes", least, workers); err != nil {
 		return j, err
+	}
+	if j.Most > 0 && j.Most < least {
+		return j, fmt.Errorf("--max-workers: %d are fewer than the %d that the job begins with", j.Most, least)
 	}
 	if j.Options, err = f.own(); err != nil {
 		return j, err
 	}
 	if workers && *f.values["workers"] == "" { // it was said in a file, which only the settings are of
 		j.Args = append(j.Args, "--workers", strconv.Itoa(r.Workers))
+	}
+	if j.Most > 0 && *f.values["max_workers"] == "" { // likewise
+		j.Args = append(j.Args, "--max-workers", strconv.Itoa(j.Most))
 	}
 	j.Dir, err = os.Getwd()
 	return j, err
@@ -194,6 +202,58 @@ func (c *command) trainOn(cmd *cobra.Command, args []string, r *request.Request,
 	return c.submit(ctx, j, r, f, out)
 }
 
+// trainSeedsOn submits a job for each of several seeds, and follows all of them.
+func (c *command) trainSeedsOn(cmd *cobra.Command, args []string, r *request.Request, n int, f *trainFlags, workers bool) error {
+	if f.allocation != nil {
+		return fmt.Errorf("--seeds: a job of %s trains one seed: leave it out, and say which with --seed", f.on)
+	}
+	out := f.out
+	if out == "" {
+		out = request.NewFolder(seedsName(r, n))
+	}
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	line := commandLine(cmd, args, append(append(notOfJob, "seeds", "seed"), engineNames()...))
+	if c.set.Built() && !f.skip { // it has been verified here
+		line = append(line, "--no-verify")
+	}
+	dir := filepath.Join(out, request.SeedPrefix+launch.Seed)
+	j, err := f.job(r, out, append(line, "--seed", launch.Seed, "--out", dir), workers)
+	if err != nil {
+		return err
+	}
+	runs, err := newSeeds(cmd.Context(), r, n, out)
+	if err != nil {
+		return err
+	}
+	j.Run = dir
+	return c.submitSeeds(cmd.Context(), j, runs, f, out)
+}
+
+// resumeSeedsOn submits a job for each seed of a folder.
+func (c *command) resumeSeedsOn(cmd *cobra.Command, out string, folders []string, f *trainFlags) error {
+	ctx, more := cmd.Context(), f.changed(cmd)
+	runs, err := c.savedSeeds(ctx, folders, more, f)
+	if runs == nil {
+		return err
+	}
+	for _, s := range runs {
+		if err := c.idle(ctx, s.dir); err != nil {
+			return err
+		}
+	}
+	dir := filepath.Join(out, request.SeedPrefix+launch.Seed)
+	line := commandLine(cmd, []string{dir, "--or-begin"}, append(append(notOfJob, "or-begin"), engineNames()...))
+	j, err := f.job(runs[0].r, out, line, request.Layers{Flags: more}.Sets("workers"))
+	if err != nil {
+		return err
+	}
+	j.Run = dir
+	return c.submitSeeds(ctx, j, runs, f, out)
+}
+
 // resumeOn resumes a run in the job that this process leads, or submits a job that does.
 func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error {
 	ctx, more := cmd.Context(), f.changed(cmd)
@@ -209,6 +269,9 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	out, err := filepath.Abs(run)
 	if err != nil {
 		return err
+	}
+	if seeds := request.SeedFolders(out); len(seeds) > 0 && !request.Taken(out) {
+		return c.resumeSeedsOn(cmd, out, seeds, f)
 	}
 	file, err := f.runConfig(out)
 	if err != nil {
@@ -234,21 +297,57 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 
 // submit submits a job, and follows it unless the run is to be detached. With --dry-run it prints
 // what would be submitted.
-func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, f *trainFlags, out string) (err error) {
+func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, f *trainFlags, out string) error {
+	jobs, err := c.handIn(ctx, j, f, []string{out}, nil)
+	if err != nil || f.dry {
+		return err
+	}
+	if f.detach {
+		return c.submitted(f, jobs[0], out)
+	}
+	return c.followJob(ctx, r, f, jobs[0], out)
+}
+
+// submitSeeds does the same for jobs of several seeds.
+func (c *command) submitSeeds(ctx context.Context, j launch.Job, runs []*seedRun, f *trainFlags, out string) error {
+	var dirs []string
+	for _, s := range runs {
+		j.Seeds = append(j.Seeds, s.r.Seed)
+		dirs = append(dirs, s.dir)
+	}
+	jobs, err := c.handIn(ctx, j, f, dirs, func(undo *[]func() error) error { return claimSeeds(runs, undo) })
+	if err != nil || f.dry {
+		return err
+	}
+	if f.detach {
+		for i, b := range jobs {
+			if err := c.submitted(f, b, dirs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.followSeeds(ctx, runs, jobs, out, f)
+}
+
+// handIn submits a job, or one for each of its seeds, and returns them in the order of their runs'
+// folders. Before claims what is needed in these; it may be nil. With --dry-run handIn prints what
+// would be submitted.
+func (c *command) handIn(ctx context.Context, j launch.Job, f *trainFlags, dirs []string, before func(undo *[]func() error) error) (jobs []job, err error) {
 	e := f.engine()
 	if j.Program, err = self(); err != nil {
-		return err
+		return nil, err
 	}
 	if f.dry && !c.set.Built() {
-		return c.printScript(e, j)
+		return nil, c.printScript(e, j)
 	}
 	if _, err := e.Script(j); err != nil { // a mistake of the user's
-		return err
+		return nil, err
 	}
 	if !f.dry {
 		c.started = true
 		if _, err := e.Check(ctx, j.Options...); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var undo []func() error
@@ -259,37 +358,72 @@ func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, 
 			}
 		}
 	}()
-	if err := makeFolder(filepath.Join(out, jobFolder), &undo); err != nil {
-		return err
+	for _, dir := range dirs {
+		if err := makeFolder(filepath.Join(dir, jobFolder), &undo); err != nil {
+			return nil, err
+		}
 	}
 	if _, far := f.distant(); far {
-		err = keepText(out, submittedFile, j.Config)
-		undo = append(undo, func() error { return os.Remove(filepath.Join(out, jobFolder, submittedFile)) })
+		err = keepText(dirs[0], submittedFile, j.Config)
+		undo = append(undo, func() error { return os.Remove(filepath.Join(dirs[0], jobFolder, submittedFile)) })
 	} else {
-		j.Program, err = stage(j.Program, filepath.Dir(out), &undo)
+		j.Program, err = stage(j.Program, filepath.Dir(dirs[0]), &undo)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.dry {
-		return c.printScript(e, j)
+		return nil, c.printScript(e, j)
 	}
-	if err := forgetProgress(out); err != nil {
-		return err
+	for _, dir := range dirs {
+		if err := forgetProgress(dir); err != nil {
+			return nil, err
+		}
 	}
-	id, err := e.Submit(ctx, j)
+	if before != nil {
+		if err := before(&undo); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := submitAll(ctx, e, j)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	undo = nil
-	b := job{Engine: f.on, ID: id}
-	if err := b.write(out); err != nil {
-		return err
+	for i, id := range ids {
+		b := job{Engine: f.on, ID: id}
+		if err := b.write(dirs[i]); err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, b)
 	}
-	if f.detach {
-		return c.submitted(f, b, out)
+	return jobs, nil
+}
+
+// submitAll submits a job, or one for each of its seeds. If one of them is refused, those before it
+// are removed.
+func submitAll(ctx context.Context, e launch.Engine, j launch.Job) (ids []string, err error) {
+	if a, ok := e.(launch.Arrays); ok || len(j.Seeds) == 0 {
+		id, err := e.Submit(ctx, j)
+		if err != nil || len(j.Seeds) == 0 {
+			return []string{id}, err
+		}
+		for i := range j.Seeds {
+			ids = append(ids, a.Element(id, i))
+		}
+		return ids, nil
 	}
-	return c.followJob(ctx, r, f, b, out)
+	for _, seed := range j.Seeds {
+		id, err := e.Submit(ctx, j.Alone(seed))
+		if err != nil {
+			for _, id := range ids {
+				err = errors.Join(err, e.Interrupt(context.WithoutCancel(ctx), id))
+			}
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 func (c *command) printScript(e launch.Engine, j launch.Job) error {

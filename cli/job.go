@@ -56,6 +56,30 @@ func jobIn(run string) (b job, out string, ok bool) {
 	return b, "", false
 }
 
+// runJob is a job with the folder of its run.
+type runJob struct {
+	job
+	out string
+}
+
+// jobsIn returns the job of the run of a folder, or those of a folder of several seeds.
+func jobsIn(run string) (all []runJob) {
+	if b, out, ok := jobIn(run); ok {
+		return []runJob{{b, out}}
+	}
+	seeds := request.SeedFolders(run)
+	if len(seeds) == 0 {
+		seeds = request.SeedFolders(filepath.Join("runs", run))
+	}
+	for _, out := range seeds {
+		var b job
+		if recall(out, jobFile, &b) == nil {
+			all = append(all, runJob{b, out})
+		}
+	}
+	return all
+}
+
 // idle refuses a run that a job still has.
 func (c *command) idle(ctx context.Context, out string) error {
 	b, _, ok := jobIn(out)
@@ -139,10 +163,9 @@ func (h *herald) tell(r core.Run) {
 }
 
 // over tells how the job ended. A command that was told to end may be started again, by an engine
-// that has moved it to another machine.
+// that takes its machines away or moves it to others.
 func (h *herald) over(why error, told bool) error {
-	left := told && h.out != nil
-	p := account{Restarts: h.restarts, Over: !left, Left: left, Run: h.last}
+	p := account{Restarts: h.restarts, Over: !told, Left: told, Run: h.last}
 	if why != nil && !errors.As(why, new(exitStatus)) {
 		p.Error = why.Error()
 	}

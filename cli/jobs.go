@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -57,6 +59,19 @@ func (c *command) submitted(f *trainFlags, b job, out string) error {
 	fmt.Fprintf(c.out, "  weft logs %s --follow   tells what happens to it\n", out)
 	fmt.Fprintf(c.out, "  weft status %s          shows where it stands\n", out)
 	fmt.Fprintf(c.out, "  weft stop %s            saves and ends it; weft resume %s --on %s goes on\n", out, out, b.Engine)
+	return nil
+}
+
+// statusOfJobs shows where jobs and their runs stand, one after the other.
+func (c *command) statusOfJobs(ctx context.Context, all []runJob, asJSON bool) error {
+	for i, b := range all {
+		if len(all) > 1 && !asJSON {
+			fmt.Fprintf(c.out, "%s%s\n", strings.Repeat("\n", min(i, 1)), b.out)
+		}
+		if err := c.statusOfJob(ctx, b.job, b.out, asJSON); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -151,6 +166,22 @@ func printFrom(w io.Writer, path string, at int64) (int64, error) {
 	return at + n, err
 }
 
+// stopJobs has jobs save their runs and end, and waits for that.
+func (c *command) stopJobs(ctx context.Context, all []runJob) error {
+	errs := make([]error, len(all))
+	var ends sync.WaitGroup
+	for i, b := range all {
+		ends.Go(func() { errs[i] = c.stopJob(ctx, b.job, b.out) })
+	}
+	ends.Wait()
+	for i, b := range all {
+		if errs[i] == nil {
+			fmt.Fprintf(c.out, "%v is over: weft resume %s --on %s goes on\n", b.job, b.out, b.Engine)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // stopJob has a job save its run and end, and waits for that.
 func (c *command) stopJob(ctx context.Context, b job, out string) error {
 	e, err := b.engine()
@@ -171,7 +202,6 @@ func (c *command) stopJob(ctx context.Context, b job, out string) error {
 	for {
 		s, err := e.Look(ctx, b.ID)
 		if err == nil && s.Phase == launch.Over {
-			fmt.Fprintf(c.out, "%v is over: weft resume %s --on %s goes on\n", b, out, b.Engine)
 			return nil
 		}
 		select {

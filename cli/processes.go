@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (c *command) trainProcesses(ctx context.Context, r *request.Request, f *tra
 
 // spare says that some processes have nothing to do.
 func spare(r *request.Request, processes int, w watcher) {
-	if n := processes - r.Workers; n > 0 && processes > 1 {
+	if n := processes - max(r.Workers, r.MaxWorkers); n > 0 && processes > 1 {
 		w.Note(fmt.Sprintf("%d of the %d processes are spare: the run has %d workers (--workers)", n, processes, r.Workers))
 	}
 }
@@ -49,7 +50,7 @@ func spare(r *request.Request, processes int, w watcher) {
 func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*protocol.Client, context.Context, string, string) error) (err error) {
 	w := c.watcher(r, out, f.json)
 	spare(r, f.processes, w)
-	h, err := newHousehold(f, out, r.Device)
+	h, err := newHousehold(f, out, r.EveryDevice())
 	if err != nil {
 		return err
 	}
@@ -94,8 +95,9 @@ var launchers = map[string]launch.Launcher{
 type place struct {
 	launcher launch.Launcher
 	slots    []launch.Slot // one for each worker
+	least    int           // workers that the run begins with
 	certs    string        // folder of the certificate that all of them read
-	hosts    []string      // addresses that the certificate is for, beside loopback
+	hosts    []string      // hosts that the certificate is for, beside loopback
 	env      []string      // variables of all processes
 	args     []string      // further arguments of the workers
 	leading  []string      // further arguments of the coordinator
@@ -106,15 +108,12 @@ type place struct {
 // their own, or in an engine's allocation.
 func (f *trainFlags) place(out, data string) (p place) {
 	if a := f.allocation; a != nil {
-		p = place{launcher: a.Launcher, slots: a.Slots, certs: cmp.Or(a.Certs, filepath.Join(out, jobFolder, "certs")), leading: a.Args, hosts: append([]string{a.Host}, a.Hosts...), args: []string{"--" + apartFlag}, apart: true}
-		for _, s := range a.Slots {
-			if s.Address != "" {
-				p.hosts = append(p.hosts, s.Address)
-			}
+		return place{
+			launcher: a.Launcher, slots: a.Slots, least: cmp.Or(a.Least, len(a.Slots)), certs: cmp.Or(a.Certs, filepath.Join(out, jobFolder, "certs")), leading: a.Args,
+			hosts: []string{certs.Anywhere}, args: []string{"--" + apartFlag}, apart: true,
 		}
-		return p
 	}
-	p = place{launcher: launchers["local"], certs: filepath.Join(data, "certs")}
+	p = place{launcher: launchers["local"], least: f.processes, certs: filepath.Join(data, "certs")}
 	p.env = []string{"TMPDIR=" + data} // what a process that is killed leaves goes with the rest
 	cores, memory := max(1, runtime.NumCPU()/f.processes), gib(memory())/float64(f.processes)
 	for range f.processes {
@@ -133,7 +132,7 @@ type household struct {
 	cluster launch.Cluster // nil before it was started
 }
 
-func newHousehold(f *trainFlags, out, device string) (*household, error) {
+func newHousehold(f *trainFlags, out string, devices []string) (*household, error) {
 	program, err := self()
 	if err != nil {
 		return nil, err
@@ -165,7 +164,7 @@ func newHousehold(f *trainFlags, out, device string) (*household, error) {
 	for i, s := range h.at.slots {
 		name := workerName(i)
 		args := []string{
-			"worker", "--join", launch.Join, "--name", name, "--store", cmp.Or(f.store, runs), "--devices", device,
+			"worker", "--join", launch.Join, "--name", name, "--store", cmp.Or(f.store, runs), "--devices", strings.Join(devices, ","),
 			"--certs", h.at.certs, "--cores", fmt.Sprint(s.Cores), "--memory", fmt.Sprintf("%.3f", s.Memory), "--json",
 		}
 		if s.Address != "" {
@@ -194,7 +193,7 @@ func (h *household) start(ctx context.Context) (client *protocol.Client, err err
 	all.at.apart = false // the run does not begin without one of them
 	var watch sync.WaitGroup
 	watch.Go(func() { all.watch(gathering, cancel, func(string) {}) })
-	err = client.Gather(gathering, len(h.spec.Workers))
+	err = client.Gather(gathering, h.at.least)
 	if err != nil {
 		err = cmp.Or(context.Cause(gathering), err)
 	}

@@ -33,7 +33,11 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request.Reques
 		return err
 	}
 	f.store = place
-	r.KeepShards(before, cmp.Or(kept.Shards, before.Shards()))
+	shards := cmp.Or(kept.Shards, before.Shards())
+	r.KeepShards(before, shards)
+	if err := r.KeepParts(before, shards); err != nil {
+		return err
+	}
 	if err := request.ChangeBudget(kept.Step(), before, r, dir, w); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/request"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/phase"
 	"github.com/weft-rl/weft/internal/run/runner"
@@ -37,9 +39,12 @@ type seedRun struct {
 func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *trainFlags) error {
 	out := f.out
 	if out == "" {
-		out = request.NewFolder(fmt.Sprintf("%s-seeds%d-%d", r.Name(), r.Seed, r.Seed+uint64(n)-1))
+		out = request.NewFolder(seedsName(r, n))
 	}
-	runs, err := seedRuns(ctx, r, n, out)
+	runs, err := newSeeds(ctx, r, n, out)
+	if err == nil {
+		err = claimSeeds(runs, new([]func() error))
+	}
 	if err != nil {
 		return err
 	}
@@ -47,12 +52,27 @@ func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *
 	return c.seeds(ctx, runs, out, f)
 }
 
+// seedsName returns what the folder of several seeds is called by default.
+func seedsName(r *request.Request, n int) string {
+	return fmt.Sprintf("%s-seeds%d-%d", r.Name(), r.Seed, r.Seed+uint64(n)-1)
+}
+
 // resumeSeeds resumes all seeds of a folder. Those that had not begun begin.
 func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string, more []config.Assignment, f *trainFlags) error {
 	if f.processes > 0 {
 		return fmt.Errorf("--processes: %s holds the runs of several seeds, which go on in this process: leave it out, or name one of them, such as %s", dir, folders[0])
 	}
-	var runs []*seedRun
+	runs, err := c.savedSeeds(ctx, folders, more, f)
+	if runs == nil {
+		return err
+	}
+	c.started = true
+	return c.seeds(ctx, runs, dir, f)
+}
+
+// savedSeeds returns the runs of folders as flags would have them go on; none if there is an error,
+// or a program of its own has done all that there was to do.
+func (c *command) savedSeeds(ctx context.Context, folders []string, more []config.Assignment, f *trainFlags) (runs []*seedRun, err error) {
 	var errs []error
 	for _, folder := range folders {
 		file, err := request.RunConfig(folder)
@@ -61,16 +81,15 @@ func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string,
 			continue
 		}
 		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, request.ConfigFile), f)
-		if r == nil { // a program of its own has done all of them, or there is an error
-			return err
+		if r == nil {
+			return nil, err
 		}
 		runs = append(runs, &seedRun{r: r, before: before, dir: folder})
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err
+		return nil, err
 	}
-	c.started = true
-	return c.seeds(ctx, runs, dir, f)
+	return runs, nil
 }
 
 // seeds trains seeds, as many at a time as there are cores, and summarises them.
@@ -92,10 +111,9 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 	return show.finish(ctx)
 }
 
-// seedRuns returns the runs of n seeds. One of them is constructed to find out
-// whether that works, before any starts. All have a folder then, so that those that
-// are not begun when the command is interrupted go on with the others.
-func seedRuns(ctx context.Context, r *request.Request, n int, out string) ([]*seedRun, error) {
+// newSeeds returns the runs of n seeds. One of them is constructed to find out whether that works,
+// before any starts.
+func newSeeds(ctx context.Context, r *request.Request, n int, out string) ([]*seedRun, error) {
 	runs := make([]*seedRun, n)
 	for i := range runs {
 		mine := *r
@@ -111,12 +129,24 @@ func seedRuns(ctx context.Context, r *request.Request, n int, out string) ([]*se
 		release()
 		err = s.Close()
 	}
-	for _, s := range runs {
-		if err == nil {
-			err = s.claim()
-		}
-	}
 	return runs, err
+}
+
+// claimSeeds gives runs that are to begin their folders, so that those that have not begun when the
+// command is interrupted go on with the others. What it makes is removed by undo.
+func claimSeeds(runs []*seedRun, undo *[]func() error) error {
+	for _, s := range runs {
+		if s.before != nil {
+			continue
+		}
+		if err := s.claim(); err != nil {
+			return err
+		}
+		*undo = append(*undo, func() error {
+			return errors.Join(os.Remove(filepath.Join(s.dir, request.ConfigFile)), os.RemoveAll(filepath.Join(s.dir, checkpoint.LockName)))
+		})
+	}
+	return nil
 }
 
 // claim makes the folder of a seed that is to begin.

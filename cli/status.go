@@ -28,9 +28,9 @@ func (c *command) status() *cobra.Command {
 		Example: "  weft status\n  weft status ppo-CartPole-v1-seed1\n  weft status runs/ppo-CartPole-v1-seed1\n  weft status --cluster 10.0.0.1:7700 --certs certs --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if b, out, ok := f.job(cmd, args); ok {
+			if all := f.jobs(cmd, args); len(all) > 0 {
 				c.started = true
-				return c.statusOfJob(cmd.Context(), b, out, asJSON)
+				return c.statusOfJobs(cmd.Context(), all, asJSON)
 			}
 			client, err := f.client()
 			if err != nil {
@@ -171,9 +171,9 @@ func (c *command) stop() *cobra.Command {
 			"  weft stop ppo-CartPole-v1-seed1 --now\n  weft stop runs/ppo-CartPole-v1-seed1",
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if b, out, ok := f.job(cmd, args); ok {
+			if all := f.jobs(cmd, args); len(all) > 0 {
 				c.started = true
-				return c.stopJob(cmd.Context(), b, out)
+				return c.stopJobs(cmd.Context(), all)
 			}
 			client, err := f.client()
 			if err != nil {
@@ -206,9 +206,11 @@ func (c *command) logs() *cobra.Command {
 		Example: "  weft logs ppo-CartPole-v1-seed1\n  weft logs ppo-CartPole-v1-seed1 --follow\n  weft logs runs/ppo-CartPole-v1-seed1 --follow",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if b, out, ok := f.job(cmd, args); ok {
+			if all := f.jobs(cmd, args); len(all) > 1 {
+				return fmt.Errorf("%s holds the runs of several seeds, each with a log: name one of them, such as %s", args[0], all[0].out)
+			} else if len(all) == 1 {
 				c.started = true
-				return c.logsOfJob(cmd.Context(), b, out, follow)
+				return c.logsOfJob(cmd.Context(), all[0].job, all[0].out, follow)
 			}
 			client, err := f.client()
 			if err != nil {

@@ -272,6 +272,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	if end(err); err != nil {
 		return err
 	}
+	if f.on != "" && seeds > 0 {
+		return c.trainSeedsOn(cmd, args, r, seeds, f, l.Sets("workers"))
+	}
 	if f.on != "" {
 		return c.trainOn(cmd, args, r, f, l.Sets("workers"))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,26 @@ type Engine interface {
 	Allocation(ctx context.Context, j Job) (*Allocation, error)
 }
 
+// Arrays is an engine that takes the jobs of several seeds as one.
+type Arrays interface {
+	// Element returns the engine's name of the i-th job of those that were submitted as one.
+	Element(id string, i int) string
+}
+
+// Seed stands in the arguments and the folder of a Job of several seeds for the seed of each.
+const Seed = "{seed}"
+
+// Alone returns the job of one seed of several.
+func (j Job) Alone(seed uint64) Job {
+	fill := strings.NewReplacer(Seed, fmt.Sprint(seed))
+	j.Args = slices.Clone(j.Args)
+	for i, a := range j.Args {
+		j.Args[i] = fill.Replace(a)
+	}
+	j.Name, j.Run, j.Seeds = fmt.Sprintf("%s-seed%d", j.Name, seed), fill.Replace(j.Run), nil
+	return j
+}
+
 // Job says what an engine is to run.
 type Job struct {
 	Name    string
@@ -41,6 +62,8 @@ type Job struct {
 	Config  []byte   // configuration of the run, for a Distant engine
 	Nodes   int      // machines; 0 leaves that to the engine
 	Workers int      // worker processes; 0 is one for each machine
+	Most    int      // worker processes that the run may grow to as machines come; 0 is no more
+	Seeds   []uint64 // seeds of several jobs that are alike otherwise; nil is one job
 	Options []Option // further options, in the engine's own words
 }
 
@@ -90,8 +113,8 @@ const (
 type Allocation struct {
 	Job      string   // the engine's name of the job
 	Host     string   // address of this machine at which the workers reach it
-	Hosts    []string // further addresses that workers may have, as they are moved to other machines
 	Slots    []Slot   // one for each worker
+	Least    int      // slots that have a machine when the run begins, others may get one later; 0 is all
 	Restarts int      // how often the engine started the job before
 	Launcher Launcher // launcher that starts the i-th worker of a Spec in the i-th slot
 	// Limit is the signal that the engine sends before the job's time is over; nil if it sends

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -16,6 +18,17 @@ func TestCommand(t *testing.T) {
 	} {
 		if got := s.Command(c.task, "here:1", "there:2"); !slices.Equal(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestAlone: the jobs of several seeds differ by their seed, and none changes another.
+func TestAlone(t *testing.T) {
+	j := Job{Name: "x", Args: []string{"--seed", Seed}, Run: "/runs/seed" + Seed, Seeds: []uint64{1, 2}}
+	for _, seed := range j.Seeds {
+		want := Job{Name: fmt.Sprintf("x-seed%d", seed), Args: []string{"--seed", fmt.Sprint(seed)}, Run: fmt.Sprintf("/runs/seed%d", seed)}
+		if got := j.Alone(seed); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

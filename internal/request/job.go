@@ -41,8 +41,8 @@ func (r *Request) device() (string, error) {
 	return device.Several(r.Device, r.Workers)
 }
 
-// devices returns all devices that the run may compute on, its own first.
-func (r *Request) devices() []string {
+// EveryDevice returns all devices that the run may compute on, its own first.
+func (r *Request) EveryDevice() []string {
 	own, err := r.device()
 	if err != nil { // said by checkDevices
 		own = r.Device
@@ -72,7 +72,7 @@ func (r *Request) plan() func(plan.Problem) (plan.Plan, error) {
 
 // problemOf completes what a policy has to solve by what the request says.
 func (r *Request) problemOf(on plan.Problem) plan.Problem {
-	on.Cluster, on.Deployment = plan.Local(r.Workers, r.devices()...), r.Deployment
+	on.Cluster, on.Deployment = plan.Local(r.Workers, r.EveryDevice()...), r.Deployment
 	if r.Cluster != nil {
 		on.Cluster = *r.Cluster
 	}

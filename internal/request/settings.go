@@ -328,7 +328,7 @@ func (r *Request) setWrap() (err error) {
 // checkDevices checks that all names are of devices, and only those of several at once
 // where the loop is one program.
 func (r *Request) checkDevices() (errs []error) {
-	for i, name := range r.devices() {
+	for i, name := range r.EveryDevice() {
 		err := device.Check(name)
 		if err == nil && device.Count(name) > 1 && (i > 0 || !r.Found.Policy.Lowered) {
 			err = fmt.Errorf("%s is %d devices, which a loop that is one program can be shared out among (--policy gpu-only): name one for each group", name, device.Count(name))

@@ -29,6 +29,7 @@ const (
 	jobNamespace = "WEFT_KUBERNETES_NAMESPACE"
 	jobContext   = "WEFT_KUBERNETES_CONTEXT" // of the machine that submitted it
 	jobSize      = "WEFT_KUBERNETES_PODS"
+	jobLeast     = "WEFT_KUBERNETES_LEAST" // pods that the run begins with
 	jobRun       = "WEFT_KUBERNETES_RUN"
 	podCores     = "WEFT_KUBERNETES_CORES"
 	podMemory    = "WEFT_KUBERNETES_MEMORY"
@@ -40,6 +41,7 @@ type place struct {
 	id
 	job, ip, node, run string
 	index, pods, cores int
+	least              int // pods that the run begins with
 	memory             float64
 }
 
@@ -58,7 +60,7 @@ func here(get func(string) string) (p place, ok bool, err error) {
 		}
 		return n
 	}
-	p.index, p.pods, p.cores = whole(podIndex), whole(jobSize), whole(podCores)
+	p.index, p.pods, p.least, p.cores = whole(podIndex), whole(jobSize), whole(jobLeast), whole(podCores)
 	p.memory, _ = strconv.ParseFloat(get(podMemory), 64) // not set: unknown
 	if net.ParseIP(p.ip) == nil {
 		errs = append(errs, fmt.Errorf("%s=%q is no address", podIP, p.ip))
@@ -69,7 +71,8 @@ func here(get func(string) string) (p place, ok bool, err error) {
 	return p, true, errors.Join(errs...)
 }
 
-// Allocation implements launch.Engine. In the leading pod it blocks until the others have joined.
+// Allocation implements launch.Engine. In the leading pod it blocks until as many of the others
+// have joined as the run begins with.
 func (e *Engine) Allocation(ctx context.Context, _ launch.Job) (*launch.Allocation, error) {
 	p, ok, err := here(os.Getenv)
 	if !ok || err != nil {
@@ -102,7 +105,7 @@ func (e *Engine) Allocation(ctx context.Context, _ launch.Job) (*launch.Allocati
 		return nil, err
 	}
 	go h.serve(l) // to the end of the process
-	if err := h.gathered(ctx); err != nil {
+	if err := h.gathered(ctx, p.least-1); err != nil {
 		return nil, err
 	}
 	return p.allocation(h, restarts), nil
@@ -114,14 +117,13 @@ func (p place) on(port int) string { return net.JoinHostPort(p.ip, strconv.Itoa(
 // allocation returns what the leading pod has.
 func (p place) allocation(h *hub, restarts int) *launch.Allocation {
 	a := &launch.Allocation{
-		Job: p.id.String(), Host: p.ip, Restarts: restarts, Drains: h.drains,
+		Job: p.id.String(), Host: p.ip, Restarts: restarts, Least: p.least, Drains: h.drains,
 		Certs: filepath.Join(os.TempDir(), "weft-certs"),
 		Args:  []string{"--metrics", net.JoinHostPort(podAddress, strconv.Itoa(coordinatorPort))},
 	}
 	a.Launcher = launcher{hub: h, ip: p.ip, certs: a.Certs}
 	for i := range h.seats {
 		name := host(p.job, i)
-		a.Hosts = append(a.Hosts, name)
 		a.Slots = append(a.Slots, launch.Slot{Node: name, Cores: p.cores, Memory: p.memory, Args: []string{
 			"--listen", net.JoinHostPort(podAddress, strconv.Itoa(dataPort)), "--advertise", net.JoinHostPort(name, strconv.Itoa(dataPort)),
 			"--metrics", net.JoinHostPort(podAddress, strconv.Itoa(workerPort)),

@@ -141,15 +141,16 @@ func (h *hub) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// gathered blocks until all pods are there.
-func (h *hub) gathered(ctx context.Context) error {
+// gathered blocks until so many other pods are there.
+func (h *hub) gathered(ctx context.Context, n int) error {
 	return h.await(ctx, func() bool {
+		there := 0
 		for _, s := range h.seats[1:] {
-			if s.pod == nil {
-				return false
+			if s.pod != nil {
+				there++
 			}
 		}
-		return true
+		return there >= n
 	})
 }
 

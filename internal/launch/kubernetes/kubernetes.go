@@ -266,7 +266,7 @@ func (l nodeList) fit(j launch.Job, w wish) error {
 			room++
 		}
 	}
-	n, apart := pods(j)
+	n, _, apart := pods(j)
 	switch {
 	case alike == 0:
 		return errors.New("the cluster has no node with the labels of --kubernetes node-selector")

@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 			Options: options(t, "image=registry/weft:1", "claim=runs"),
 		},
 		"workers": {
-			Name: "7", Args: []string{"train"}, Run: "/runs/x", Nodes: 2, Workers: 6,
+			Name: "7", Args: []string{"train"}, Run: "/runs/x", Nodes: 2, Workers: 6, Most: 8,
 			Options: options(t, "image=weft", "claim=runs:me/runs", "pull=Never", "namespace=rl", "cpus=4", "memory=8", "gpus=1", "gpu-resource=amd.com/gpu", "node-selector=pool=gpu", "toleration=gpu=yes:NoSchedule", "toleration=spot",
 				"user=1000:100", "service-account=weft", "priority=low", "pull-secret=key", "secret=s3", "grace=300", "restarts=2", "ttl=1h"),
 		},
@@ -106,10 +106,10 @@ func TestNameOf(t *testing.T) {
 // TestPlace: a pod knows its place from its environment.
 func TestPlace(t *testing.T) {
 	env := map[string]string{
-		jobName: "job", jobNamespace: "rl", jobContext: "home", jobSize: "3", podIndex: "2", podIP: "10.0.0.7", nodeName: "n1", jobRun: "/runs/x", podCores: "4", podMemory: "8.5",
+		jobName: "job", jobNamespace: "rl", jobContext: "home", jobSize: "3", jobLeast: "2", podIndex: "2", podIP: "10.0.0.7", nodeName: "n1", jobRun: "/runs/x", podCores: "4", podMemory: "8.5",
 	}
 	p, ok, err := here(func(key string) string { return env[key] })
-	want := place{id{cluster{"home", "rl"}, "job"}, "job", "10.0.0.7", "n1", "/runs/x", 2, 3, 4, 8.5}
+	want := place{id{cluster{"home", "rl"}, "job"}, "job", "10.0.0.7", "n1", "/runs/x", 2, 3, 4, 2, 8.5}
 	if !ok || err != nil || p != want || p.id.String() != "rl/job@home" {
 		t.Errorf("%+v, %v, %v", p, ok, err)
 	}

@@ -52,7 +52,7 @@ func startPods(t *testing.T, names ...string) (*hub, []context.CancelFunc) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := h.gathered(ctx); err != nil {
+	if err := h.gathered(ctx, len(names)); err != nil {
 		t.Fatal(err)
 	}
 	return h, ends

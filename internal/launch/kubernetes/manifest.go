@@ -61,7 +61,7 @@ func nameOf(job, unique string) string {
 // build returns the objects of a job. The unique text is part of their name.
 func build(j launch.Job, w wish, unique, secret string) manifests {
 	m := manifests{name: nameOf(j.Name, unique)}
-	n, apart := pods(j)
+	least, most, apart := pods(j)
 	meta := func() object {
 		out := object{"name": m.name, "labels": m.labels()}
 		if w.namespace != "" {
@@ -72,7 +72,7 @@ func build(j launch.Job, w wish, unique, secret string) manifests {
 	m.job = object{
 		"apiVersion": "batch/v1", "kind": "Job", "metadata": meta(),
 		"spec": object{
-			"completionMode": "Indexed", "completions": n, "parallelism": n,
+			"completionMode": "Indexed", "completions": most, "parallelism": most,
 			"backoffLimit": w.restarts, "ttlSecondsAfterFinished": w.after, "podReplacementPolicy": "Failed",
 			"podFailurePolicy": failurePolicy(),
 			"successPolicy":    object{"rules": list{object{"succeededIndexes": "0"}}},
@@ -81,7 +81,7 @@ func build(j launch.Job, w wish, unique, secret string) manifests {
 					"prometheus.io/scrape": "true", "prometheus.io/path": "/metrics", "prometheus.io/port": fmt.Sprint(healthPort),
 					"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": "scratch",
 				}},
-				"spec": m.pod(j, w, apart, n),
+				"spec": m.pod(j, w, apart),
 			},
 		},
 	}
@@ -92,9 +92,10 @@ func build(j launch.Job, w wish, unique, secret string) manifests {
 			"clusterIP": "None", "publishNotReadyAddresses": true, "selector": object{instance: m.name},
 			"ports": list{object{"name": "weft", "port": hubPort}, object{"name": "metrics", "port": healthPort}},
 		}},
-		// Of a job's pods Kubernetes does not take maxUnavailable, nor a part.
+		// Of a job's pods Kubernetes does not take maxUnavailable, nor a part. Pods that wait for a
+		// node are not missed.
 		{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta(), "spec": object{
-			"minAvailable": n - 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": object{"matchLabels": object{instance: m.name}},
+			"minAvailable": least - 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": object{"matchLabels": object{instance: m.name}},
 		}},
 	}
 	return m
@@ -116,13 +117,13 @@ func failurePolicy() object {
 }
 
 // pod returns what a pod is.
-func (m manifests) pod(j launch.Job, w wish, apart bool, n int) object {
+func (m manifests) pod(j launch.Job, w wish, apart bool) object {
 	out := object{
 		"restartPolicy": "Never", "subdomain": m.name, "terminationGracePeriodSeconds": w.grace, "automountServiceAccountToken": false, "enableServiceLinks": false,
 		"securityContext": object{
 			"runAsNonRoot": true, "runAsUser": w.user, "runAsGroup": w.group, "fsGroup": w.group, "seccompProfile": object{"type": "RuntimeDefault"},
 		},
-		"containers":  list{m.container(j, w, n)},
+		"containers":  list{m.container(j, w)},
 		"tolerations": tolerations(w),
 		"volumes": list{
 			object{"name": "runs", "persistentVolumeClaim": object{"claimName": w.claim}},
@@ -170,7 +171,8 @@ func tolerations(w wish) (out list) {
 }
 
 // container returns the container of a pod. What it may use is what it asks for.
-func (m manifests) container(j launch.Job, w wish, n int) object {
+func (m manifests) container(j launch.Job, w wish) object {
+	least, most, _ := pods(j)
 	resources := object{"cpu": w.cpus}
 	if w.memory > 0 {
 		resources["memory"] = fmt.Sprintf("%dMi", int(w.memory*1024))
@@ -183,7 +185,7 @@ func (m manifests) container(j launch.Job, w wish, n int) object {
 		object{"name": nodeName, "valueFrom": object{"fieldRef": object{"fieldPath": "spec.nodeName"}}},
 		object{"name": jobNamespace, "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.namespace"}}},
 	}
-	for _, x := range [][2]string{{jobName, m.name}, {jobContext, w.context}, {jobSize, fmt.Sprint(n)}, {jobRun, j.Run}, {podCores, fmt.Sprint(w.cores())}, {podMemory, fmt.Sprint(w.memory)}, {"HOME", "/tmp"}} {
+	for _, x := range [][2]string{{jobName, m.name}, {jobContext, w.context}, {jobSize, fmt.Sprint(most)}, {jobLeast, fmt.Sprint(least)}, {jobRun, j.Run}, {podCores, fmt.Sprint(w.cores())}, {podMemory, fmt.Sprint(w.memory)}, {"HOME", "/tmp"}} {
 		env = append(env, object{"name": x[0], "value": x[1]})
 	}
 	runs := object{"name": "runs", "mountPath": filepath.ToSlash(filepath.Dir(j.Run))}

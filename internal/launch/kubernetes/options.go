@@ -170,8 +170,9 @@ func (w wish) cores() int {
 	return max(1, int(math.Ceil(x)))
 }
 
-// pods returns how many pods a job has, and whether each needs a node of its own.
-func pods(j launch.Job) (n int, apart bool) {
-	n = cmp.Or(j.Workers, max(1, j.Nodes))
-	return n, n == max(1, j.Nodes) && j.Nodes > 0
+// pods returns how many pods a job begins with, how many it may have, and whether each needs a node
+// of its own.
+func pods(j launch.Job) (least, most int, apart bool) {
+	least = cmp.Or(j.Workers, max(1, j.Nodes))
+	return least, max(least, j.Most), least == max(1, j.Nodes) && j.Nodes > 0
 }

@@ -33,13 +33,13 @@ func (e *Engine) Allocation(ctx context.Context, j launch.Job) (*launch.Allocati
 		}
 	}
 	var reply struct {
-		Host         string
-		Nodes, Hosts []string
+		Host  string
+		Nodes []string
 	}
 	if err := d.ask(ctx, request{"verb": "reserve", "program": j.Program, "ask": w.ask}, &reply); err != nil {
 		return nil, err
 	}
-	a := &launch.Allocation{Job: name + "@" + w.address, Host: reply.Host, Hosts: reply.Hosts, Limit: launch.NearEnd}
+	a := &launch.Allocation{Job: name + "@" + w.address, Host: reply.Host, Least: w.Workers, Limit: launch.NearEnd}
 	a.Restarts, _ = strconv.Atoi(os.Getenv("WEFT_RAY_RESTARTS")) // of ray job submit it is not set
 	for _, node := range reply.Nodes {
 		a.Slots = append(a.Slots, launch.Slot{Node: node, Cores: int(max(1, w.Bundle["CPU"])), Memory: w.Bundle["memory"] / (1 << 30)})

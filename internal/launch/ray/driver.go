@@ -73,7 +73,7 @@ func startDriver(ctx context.Context, address, python string) (*driver, error) {
 	if hello.Error != "" {
 		return nil, errors.New(hello.Error)
 	}
-	return nil, fmt.Errorf("%s cannot run the driver of Ray: %s", python, lastLine(said.String()))
+	return nil, fmt.Errorf("%s cannot run the driver of Ray: %s", python, cmp.Or(lastLine(said.String()), "it says nothing and ends"))
 }
 
 // lastLine returns the last line of a text.

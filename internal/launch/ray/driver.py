@@ -29,6 +29,12 @@ except ImportError as error:
 NAMESPACE = "weft"  # of the actors that jobs are
 GRACE = 5  # seconds that a process has to end before it is killed
 POLL = 0.5  # seconds between two looks at what Ray does not tell by itself
+GAUGES = {  # of the endpoint at which Ray has Prometheus look, by what a run tells of itself
+    "steps": "Environment steps of the run.",
+    "episodes": "Episodes that ended.",
+    "return": "Mean return of the last episodes.",
+    "steps_per_second": "Environment steps a second.",
+}
 
 
 class Refused(Exception):
@@ -151,13 +157,14 @@ class Leader:
     """Leader is the actor that a job is. It runs the leading command, which asks it for machines.
     When its node is lost, Ray starts another in its place, which goes on with the run."""
 
-    def __init__(self, args, env, folder):
+    def __init__(self, args, env, folder, run):
         self.requeued, self.child = False, None
         self.began = threading.Event()
         self.me = ray.get_runtime_context().current_actor
         self.server = Server(self)
         threading.Thread(target=self.lead, args=(args, env, folder), daemon=True).start()
         threading.Thread(target=self.watch, daemon=True).start()
+        threading.Thread(target=self.measure, args=(run,), daemon=True).start()
 
     def lead(self, args, env, folder):
         here = ray.get_runtime_context()
@@ -181,6 +188,20 @@ class Leader:
         while here not in draining():
             time.sleep(POLL)
         self.child.send_signal(signal.SIGUSR1)
+
+    def measure(self, run):
+        """Sets gauges to what the run tells of itself."""
+        from ray.util.metrics import Gauge
+        gauges = {key: Gauge(f"weft_{key}", description=what, tag_keys=("run",)) for key, what in GAUGES.items()}
+        while True:
+            time.sleep(POLL)
+            try:
+                with open(os.path.join(run, "job", "progress.json")) as told:
+                    progress = json.load(told)["run"]["progress"]
+            except (OSError, ValueError):
+                continue  # it has told nothing yet
+            for key, gauge in gauges.items():
+                gauge.set(progress[key], {"run": os.path.basename(run)})
 
     def standing(self):
         log = os.path.realpath(f"/proc/{os.getpid()}/fd/1")
@@ -207,7 +228,7 @@ class Server:
 
     def __init__(self, leader=None, address=""):
         self.leader, self.address, self.staged = leader, address, leader is not None
-        self.group, self.workers = None, []
+        self.group, self.workers, self.placed = None, [], []
         self.folder = tempfile.mkdtemp(prefix="weft-ray-")
         self.path = os.path.join(self.folder, "driver")
         self.listener = socket.socket(socket.AF_UNIX)
@@ -242,12 +263,12 @@ class Server:
     def do_nothing(self, reply, lines):
         pass
 
-    def do_submit(self, reply, lines, name, program, args, env, folder, ask):
+    def do_submit(self, reply, lines, name, program, args, env, folder, run, ask):
         fits(ask, self.address)
         self.stage(program)
         name = f"{name}-{secrets.token_hex(3)}"
         kind = ray.remote(Leader).options(name=name, lifetime="detached", max_restarts=-1, max_task_retries=-1, max_concurrency=16)
-        kind.remote(args, env, folder)
+        kind.remote(args, env, folder, run)
         reply({"job": name})
 
     def stage(self, program):
@@ -305,19 +326,19 @@ class Server:
         if not self.group.wait(ask["wait"] or 1 << 30):
             self.release()
             raise Refused(f"no room for {said(ask)} within {ask['wait']} s: ray status shows what is used, --ray wait=SECONDS waits longer")
+        places = [PlacementGroupSchedulingStrategy(self.group, placement_group_bundle_index=i) for i in range(ask["workers"])]
         bundle = dict(ask["bundle"])
         cpus, gpus, memory = bundle.pop("CPU", 0), bundle.pop("GPU", 0), bundle.pop("memory", None)
-        for i in range(ask["workers"]):
-            at = PlacementGroupSchedulingStrategy(self.group, placement_group_bundle_index=i)
+        for at in places + ["SPREAD"] * ask["more"]:  # that wait for room ask an autoscaler for it
             kind = ray.remote(Worker).options(num_cpus=cpus, num_gpus=gpus, memory=memory, resources=bundle, scheduling_strategy=at, max_restarts=-1, max_concurrency=4)
             self.workers.append(kind.remote())
-        nodes = {n["NodeID"]: n for n in ray.nodes() if n["Alive"]}
+        self.placed = [worker.node.remote() for worker in self.workers]  # ready once they have a node
         placed = placement_group_table(self.group)["bundles_to_node_id"]
-        reply({"host": ray.util.get_node_ip_address(), "nodes": [placed[i][:8] for i in range(ask["workers"])], "hosts": [n["NodeManagerAddress"] for n in nodes.values()]})
+        reply({"host": ray.util.get_node_ip_address(), "nodes": [placed[i][:8] for i in range(ask["workers"])] + [""] * ask["more"]})
 
     def do_run(self, reply, lines, slot, args, env, folder):
         """Runs a process on a slot's node. The end of what the asker sends asks the process to end."""
-        worker, number, gone = self.workers[slot], None, threading.Event()
+        worker, placed, number, gone = self.workers[slot], self.placed[slot], None, threading.Event()
 
         def end():
             if number is not None and gone.is_set():
@@ -331,6 +352,8 @@ class Server:
         threading.Thread(target=asked, daemon=True).start()
         while not gone.is_set():
             try:
+                if not ray.wait([placed], timeout=POLL)[0]:
+                    continue
                 if self.leaving(worker):
                     time.sleep(POLL)
                     continue
@@ -362,6 +385,8 @@ class Server:
         told = set()
         while True:
             for slot, worker in enumerate(self.workers):
+                if not ray.wait([self.placed[slot]], timeout=0)[0]:
+                    continue
                 try:
                     at = (slot, self.leaving(worker))
                 except ray.exceptions.RayActorError:
@@ -377,7 +402,7 @@ class Server:
             ray.kill(worker, no_restart=True)
         if self.group is not None:
             remove_placement_group(self.group)
-        self.group, self.workers = None, []
+        self.group, self.workers, self.placed = None, [], []
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

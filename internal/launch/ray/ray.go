@@ -70,17 +70,17 @@ func (e *Engine) Submit(ctx context.Context, j launch.Job) (string, error) {
 		return "", err
 	}
 	var reply struct{ Job string }
-	err = d.ask(ctx, request{"verb": "submit", "name": j.Name, "program": j.Program, "args": arguments(j), "env": inherited(), "folder": j.Dir, "ask": w.ask}, &reply)
+	err = d.ask(ctx, request{"verb": "submit", "name": j.Name, "program": j.Program, "args": arguments(j), "env": inherited(), "folder": j.Dir, "run": j.Run, "ask": w.ask}, &reply)
 	return reply.Job + "@" + w.address, err
 }
 
 // inherited returns the variables that a job has from the command that submits it: those of this
-// program's, and of stores that checkpoints may be in.
+// program's, of stores that checkpoints may be in, and where Python finds environments.
 func inherited() map[string]string {
 	out := map[string]string{}
 	for _, x := range os.Environ() {
 		key, value, _ := strings.Cut(x, "=")
-		if strings.HasPrefix(key, "WEFT_") && !strings.HasPrefix(key, "WEFT_RAY_") || strings.HasPrefix(key, "AWS_") {
+		if strings.HasPrefix(key, "WEFT_") && !strings.HasPrefix(key, "WEFT_RAY_") || strings.HasPrefix(key, "AWS_") || key == "PYTHONPATH" {
 			out[key] = value
 		}
 	}

@@ -37,13 +37,13 @@ func TestRead(t *testing.T) {
 		job  launch.Job
 		want wish
 	}{
-		{launch.Job{Nodes: 3}, wish{ask{3, map[string]float64{"CPU": 1}, apart, 0}, "auto", ""}},
-		{launch.Job{Workers: 6}, wish{ask{6, map[string]float64{"CPU": 1}, spread, 0}, "auto", ""}},
-		{launch.Job{Nodes: 2, Workers: 6}, wish{ask{6, map[string]float64{"CPU": 1}, spread, 0}, "auto", ""}},
+		{launch.Job{Nodes: 3, Most: 5}, wish{ask{3, 2, map[string]float64{"CPU": 1}, apart, 0}, "auto", ""}},
+		{launch.Job{Workers: 6}, wish{ask{6, 0, map[string]float64{"CPU": 1}, spread, 0}, "auto", ""}},
+		{launch.Job{Nodes: 2, Workers: 6}, wish{ask{6, 0, map[string]float64{"CPU": 1}, spread, 0}, "auto", ""}},
 		{launch.Job{Nodes: 2, Options: []launch.Option{
 			{Key: "cpus", Value: "0.5"}, {Key: "gpus", Value: "1"}, {Key: "memory", Value: "2"}, {Key: "resource", Value: "fast:3"}, {Key: "wait", Value: "2m"},
 			{Key: "strategy", Value: "pack"}, {Key: "address", Value: "10.0.0.1:6379"}, {Key: "python", Value: "/opt/python"},
-		}}, wish{ask{2, map[string]float64{"CPU": 0.5, "GPU": 1, "memory": 2 << 30, "fast": 3}, "PACK", 120}, "10.0.0.1:6379", "/opt/python"}},
+		}}, wish{ask{2, 0, map[string]float64{"CPU": 0.5, "GPU": 1, "memory": 2 << 30, "fast": 3}, "PACK", 120}, "10.0.0.1:6379", "/opt/python"}},
 	} {
 		if got, err := read(c.job); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%+v, %v, want %+v", got, err, c.want)

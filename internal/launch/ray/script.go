@@ -15,6 +15,7 @@ import (
 // ask says what a job needs of a cluster.
 type ask struct {
 	Workers  int                `json:"workers"`
+	More     int                `json:"more"`   // workers that are added as nodes come
 	Bundle   map[string]float64 `json:"bundle"` // resources of a worker, in Ray's names
 	Strategy string             `json:"strategy"`
 	Wait     float64            `json:"wait"` // seconds for nodes that are not there yet; 0: all are
@@ -37,6 +38,7 @@ func read(j launch.Job) (w wish, err error) {
 	if j.Workers > 0 {
 		w.Workers = j.Workers
 	}
+	w.More = max(0, j.Most-w.Workers)
 	if w.Workers != max(1, j.Nodes) {
 		w.Strategy = spread
 	}

@@ -29,29 +29,72 @@ func (Engine) Allocation(ctx context.Context, _ launch.Job) (*launch.Allocation,
 		_, err := call(ctx, "", "scontrol", "requeue", id)
 		return err
 	}
-	list := os.Getenv("SLURM_JOB_NODELIST")
-	out, err := call(ctx, "", "scontrol", "--oneliner", "show", "node", list)
-	if err != nil {
-		return nil, err
-	}
-	addresses, err := resolve(ctx, out)
-	if err != nil {
-		return nil, err
-	}
-	if out, err = call(ctx, "", "scontrol", "show", "hostnames", list); err != nil {
-		return nil, err
-	}
-	nodes := strings.Fields(out)
-	if a.Slots, err = slots(nodes, addresses, os.Getenv); err != nil {
-		return nil, err
-	}
-	if a.Host = addresses[os.Getenv("SLURMD_NODENAME")]; a.Host == "" { // salloc: this is no node of the job
-		if a.Host, err = facing(a.Slots[0].Address); err != nil {
+	var l launcher
+	for _, suffix := range components(os.Getenv) {
+		p, err := componentOf(ctx, func(name string) string { return os.Getenv(name + suffix) })
+		if err != nil {
 			return nil, err
 		}
+		if suffix != "" {
+			p.option = "--het-group=" + strings.TrimPrefix(suffix, componentSuffix)
+		}
+		if l.host == "" {
+			l.host = p.addresses[os.Getenv("SLURMD_NODENAME")]
+		}
+		for range p.slots {
+			l.of = append(l.of, p)
+		}
+		a.Slots = append(a.Slots, p.slots...)
 	}
-	a.Launcher = launcher{host: a.Host, slots: a.Slots, exact: len(a.Slots) > len(nodes)}
-	return a, nil
+	l.slots = a.Slots
+	var err error
+	if l.host == "" { // salloc: this is no node of the job
+		l.host, err = facing(a.Slots[0].Address)
+	}
+	a.Host, a.Launcher = l.host, l
+	return a, err
+}
+
+// component is a part of a heterogeneous job, or all of another one.
+type component struct {
+	addresses map[string]string // by node
+	slots     []launch.Slot
+	exact     bool   // several workers share a node, each with its own cores
+	option    string // option of srun that has a step run there; may be empty
+}
+
+// componentSuffix is what the variables of a component have at their end, before its number.
+const componentSuffix = "_HET_GROUP_"
+
+// components returns the suffixes of the variables of a job's components.
+func components(get func(string) string) (out []string) {
+	n, err := strconv.Atoi(get("SLURM_HET_SIZE"))
+	if err != nil {
+		return []string{""}
+	}
+	for i := range n {
+		out = append(out, componentSuffix+strconv.Itoa(i))
+	}
+	return out
+}
+
+// componentOf returns the component that variables are of.
+func componentOf(ctx context.Context, get func(string) string) (p component, err error) {
+	list := get("SLURM_JOB_NODELIST")
+	out, err := call(ctx, "", "scontrol", "--oneliner", "show", "node", list)
+	if err != nil {
+		return p, err
+	}
+	if p.addresses, err = resolve(ctx, out); err != nil {
+		return p, err
+	}
+	if out, err = call(ctx, "", "scontrol", "show", "hostnames", list); err != nil {
+		return p, err
+	}
+	nodes := strings.Fields(out)
+	p.slots, err = slots(nodes, p.addresses, get)
+	p.exact = len(p.slots) > len(nodes)
+	return p, err
 }
 
 // resolve returns the address of each node that scontrol tells of.

@@ -14,7 +14,7 @@ import (
 type launcher struct {
 	host  string
 	slots []launch.Slot
-	exact bool // several workers share a node, each with its own cores
+	of    []component // component of each slot
 }
 
 // Launch implements launch.Launcher.
@@ -24,19 +24,22 @@ func (l launcher) Launch(ctx context.Context, s launch.Spec) (launch.Cluster, er
 	}
 	s.Workers = slices.Clone(s.Workers)
 	for i, w := range s.Workers {
-		s.Workers[i].Wrap = append(l.step(w.Name, l.slots[i]), w.Wrap...)
+		s.Workers[i].Wrap = append(l.of[i].step(w.Name, l.slots[i]), w.Wrap...)
 	}
 	return local.Launcher{Host: l.host}.Launch(ctx, s)
 }
 
 // step returns the command that starts a program as a step of one task on a node.
-func (l launcher) step(name string, at launch.Slot) []string {
+func (p component) step(name string, at launch.Slot) []string {
 	out := []string{"srun", "--nodes=1", "--ntasks=1", "--nodelist=" + at.Node, "--job-name=" + name, "--unbuffered", "--kill-on-bad-exit=0"}
 	if at.Cores > 0 {
 		out = append(out, fmt.Sprintf("--cpus-per-task=%d", at.Cores))
 	}
-	if l.exact {
+	if p.exact {
 		out = append(out, "--exact")
+	}
+	if p.option != "" {
+		out = append(out, p.option)
 	}
 	return out
 }

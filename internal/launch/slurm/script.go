@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,15 +15,44 @@ import (
 // minute earlier.
 const notice = 120 * time.Second
 
-// header returns the options of a job. An option of the user's replaces one of the same key.
-func header(j launch.Job) []launch.Option {
+// another is the option that separates the components of a heterogeneous job.
+const another = "hetjob"
+
+// header returns the options of a job, by component. An option of the user's replaces one of the
+// same key.
+func header(j launch.Job) (out [][]launch.Option) {
+	now := first(j)
+	for _, o := range j.Options {
+		same := func(x launch.Option) bool { return x.Key == o.Key }
+		i := slices.IndexFunc(now, same)
+		switch {
+		case o.Key == another:
+			out, now = append(out, now), []launch.Option{{Key: "ntasks-per-node", Value: "1"}}
+		case i < 0:
+			now = append(now, o)
+		case o.Key == "array" && strings.HasPrefix(o.Value, "%"): // so many at a time
+			now[i].Value += o.Value
+		default:
+			now[i] = o
+		}
+	}
+	return append(out, now)
+}
+
+// first returns the options of a job's first component, which has the leading command.
+func first(j launch.Job) []launch.Option {
 	out := []launch.Option{{Key: "job-name", Value: j.Name}}
 	if j.Nodes > 0 {
-		out = append(out, launch.Option{Key: "nodes", Value: strconv.Itoa(j.Nodes)})
+		n := strconv.Itoa(j.Nodes)
+		if j.Most > j.Nodes { // as many as there are then, also when the job begins again
+			n += "-" + strconv.Itoa(j.Most)
+		}
+		out = append(out, launch.Option{Key: "nodes", Value: n})
 	}
-	if j.Workers > 0 {
+	switch {
+	case j.Workers > 0:
 		out = append(out, launch.Option{Key: "ntasks", Value: strconv.Itoa(j.Workers)})
-	} else {
+	case j.Most <= j.Nodes: // otherwise Slurm would reckon with the tasks of the fewest nodes
 		out = append(out, launch.Option{Key: "ntasks-per-node", Value: "1"})
 	}
 	out = append(out, []launch.Option{
@@ -31,36 +61,42 @@ func header(j launch.Job) []launch.Option {
 		{Key: "requeue"},
 		{Key: "signal", Value: fmt.Sprintf("B:USR1@%d", int(notice.Seconds()))},
 	}...)
-	for _, o := range j.Options {
-		same := func(x launch.Option) bool { return x.Key == o.Key }
-		if i := slices.IndexFunc(out, same); i >= 0 {
-			out[i] = o
-		} else {
-			out = append(out, o)
-		}
+	if n := len(j.Seeds); n > 0 {
+		out = append(out, launch.Option{Key: "array", Value: fmt.Sprintf("0-%d", n-1)})
 	}
 	return out
 }
 
 // Script implements launch.Engine: it returns a batch script for sbatch.
 func (Engine) Script(j launch.Job) (string, error) {
-	all := header(j)
-	if err := timely(all); err != nil {
+	if j.Most > 0 && (j.Nodes == 0 || j.Workers > 0) {
+		return "", errors.New("--max-workers on slurm needs --nodes N, and no --workers: a job is given from N nodes up to that many, with a worker on each")
+	}
+	parts := header(j)
+	if err := timely(slices.Concat(parts...)); err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
-	for _, o := range all {
-		if o.Value == "" {
-			fmt.Fprintf(&b, "#SBATCH --%s\n", o.Key)
-		} else {
-			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", o.Key, launch.Quote(o.Value))
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString("#SBATCH " + another + "\n")
+		}
+		for _, o := range part {
+			if o.Value == "" {
+				fmt.Fprintf(&b, "#SBATCH --%s\n", o.Key)
+			} else {
+				fmt.Fprintf(&b, "#SBATCH --%s=%s\n", o.Key, launch.Quote(o.Value))
+			}
 		}
 	}
 	b.WriteString(explanation)
+	if len(j.Seeds) > 0 {
+		fmt.Fprintf(&b, "seeds=(%s)\nseed=${seeds[$SLURM_ARRAY_TASK_ID]}\n", strings.Trim(fmt.Sprint(j.Seeds), "[]"))
+	}
 	words := []string{"exec", launch.Quote(j.Program)}
 	for _, a := range j.Args {
-		words = append(words, launch.Quote(a))
+		words = append(words, word(a))
 	}
 	b.WriteString(strings.Join(words, " ") + "\n")
 	return b.String(), nil
@@ -72,6 +108,17 @@ const explanation = `
 # on. exec lets the program receive that signal instead of the shell.
 `
 
+// word returns an argument as the shell of a script reads it.
+func word(text string) string {
+	parts := strings.Split(text, launch.Seed)
+	for i, p := range parts {
+		if p != "" || len(parts) == 1 {
+			parts[i] = launch.Quote(p)
+		}
+	}
+	return strings.Join(parts, `"$seed"`)
+}
+
 // timely refuses a time limit that leaves no time before the run is to be saved.
 func timely(all []launch.Option) error {
 	var limit, before time.Duration
@@ -79,9 +126,11 @@ func timely(all []launch.Option) error {
 	for _, o := range all {
 		var err error
 		switch o.Key {
-		case "time":
-			text = o.Value
-			limit, err = parseTime(o.Value)
+		case "time": // of several components the shortest counts
+			var d time.Duration
+			if d, err = parseTime(o.Value); d > 0 && (limit == 0 || d < limit) {
+				limit, text = d, o.Value
+			}
 		case "signal":
 			before, err = parseNotice(o.Value)
 		}

@@ -18,7 +18,10 @@ import (
 // Engine is Slurm, as the commands in PATH and SLURM_CONF find it.
 type Engine struct{}
 
-var _ launch.Engine = Engine{}
+var (
+	_ launch.Engine = Engine{}
+	_ launch.Arrays = Engine{}
+)
 
 // Check implements launch.Engine.
 func (Engine) Check(ctx context.Context, _ ...launch.Option) (string, error) {
@@ -62,6 +65,9 @@ func (e Engine) Submit(ctx context.Context, j launch.Job) (string, error) {
 	return id, nil
 }
 
+// Element implements launch.Arrays.
+func (Engine) Element(id string, i int) string { return fmt.Sprintf("%s_%d", id, i) }
+
 // Look implements launch.Engine.
 func (Engine) Look(ctx context.Context, id string) (launch.Standing, error) {
 	out, err := call(ctx, "", "scontrol", "--oneliner", "show", "job", id)
@@ -71,13 +77,19 @@ func (Engine) Look(ctx context.Context, id string) (launch.Standing, error) {
 		}
 		return launch.Standing{}, err
 	}
-	f := fields(out)
+	first, more, _ := strings.Cut(out, "\n") // of a heterogeneous job there is a line for each component
+	f := fields(first)
 	s := launch.Standing{Phase: phase(f["JobState"]), Text: f["JobState"], Log: f["StdOut"]}
 	if why := f["Reason"]; why != "" && why != "None" {
 		s.Text += " (" + why + ")"
 	}
 	if at := f["NodeList"]; at != "" && at != "(null)" {
 		s.Text += " on " + at
+		for line := range strings.Lines(more) {
+			if at := fields(line)["NodeList"]; at != "" {
+				s.Text += "," + at
+			}
+		}
 	}
 	return s, nil
 }

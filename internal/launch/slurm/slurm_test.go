@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,63 @@ func TestWorkers(t *testing.T) {
 	got, err := Engine{}.Script(launch.Job{Name: "x", Program: "weft", Dir: "/", Workers: 6})
 	if err != nil || !strings.Contains(got, "--ntasks=6\n") || strings.Contains(got, "--nodes") || strings.Contains(got, "per-node") {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// TestArray: the script of several seeds is one of an array, whose elements differ by their seed
+// alone.
+func TestArray(t *testing.T) {
+	j := launch.Job{
+		Name: "x", Program: "/opt/weft", Args: []string{"train", "--seed", launch.Seed, "--out", "/my runs/seed" + launch.Seed}, Dir: "/", Nodes: 2, Seeds: []uint64{3, 4, 9},
+		Options: []launch.Option{{Key: "array", Value: "%2"}},
+	}
+	got, err := Engine{}.Script(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"#SBATCH --array=0-2%2\n", "\nseeds=(3 4 9)\nseed=${seeds[$SLURM_ARRAY_TASK_ID]}\n", "\nexec /opt/weft train --seed \"$seed\" --out '/my runs/seed'\"$seed\"\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the script has no %q:\n%s", want, got)
+		}
+	}
+	if id := (Engine{}).Element("4711", 2); id != "4711_2" {
+		t.Errorf("the last one is %s", id)
+	}
+}
+
+// TestComponents: options after hetjob are those of another component, and a limit of any of them
+// counts.
+func TestComponents(t *testing.T) {
+	j := launch.Job{Name: "x", Program: "weft", Dir: "/", Nodes: 1, Options: []launch.Option{
+		{Key: "gres", Value: "gpu:1"}, {Key: "hetjob"}, {Key: "nodes", Value: "4"}, {Key: "partition", Value: "cpu"},
+	}}
+	got, err := Engine{}.Script(j)
+	want := "#SBATCH --gres=gpu:1\n#SBATCH hetjob\n#SBATCH --ntasks-per-node=1\n#SBATCH --nodes=4\n#SBATCH --partition=cpu\n\n"
+	if err != nil || !strings.Contains(got, want) || strings.Count(got, "--requeue") != 1 {
+		t.Errorf("%v\n%s", err, got)
+	}
+	j.Options = append(j.Options, launch.Option{Key: "time", Value: "1"})
+	if _, err := (Engine{}).Script(j); err == nil || !strings.Contains(err.Error(), "--slurm time=1 is too short") {
+		t.Error(err)
+	}
+	env := map[string]string{"SLURM_HET_SIZE": "2"}
+	if got := components(func(key string) string { return env[key] }); !slices.Equal(got, []string{"_HET_GROUP_0", "_HET_GROUP_1"}) {
+		t.Errorf("%q", got)
+	}
+	if got := strings.Join(component{option: "--het-group=1"}.step("w1", launch.Slot{Node: "n2"}), " "); !strings.HasSuffix(got, " --het-group=1") {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestGrowing: a job that may grow is given from some to many nodes, with a worker on each.
+func TestGrowing(t *testing.T) {
+	j := launch.Job{Name: "x", Program: "weft", Dir: "/", Nodes: 2, Most: 4}
+	if got, err := (Engine{}).Script(j); err != nil || !strings.Contains(got, "--nodes=2-4\n") || strings.Contains(got, "ntasks") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	j.Workers = 2
+	if _, err := (Engine{}).Script(j); err == nil || !strings.Contains(err.Error(), "--max-workers on slurm needs --nodes N") {
+		t.Error(err)
 	}
 }
 
@@ -109,7 +167,7 @@ func TestStep(t *testing.T) {
 		false: "srun --nodes=1 --ntasks=1 --nodelist=n2 --job-name=w1 --unbuffered --kill-on-bad-exit=0 --cpus-per-task=2",
 		true:  "srun --nodes=1 --ntasks=1 --nodelist=n2 --job-name=w1 --unbuffered --kill-on-bad-exit=0 --cpus-per-task=2 --exact",
 	} {
-		if got := strings.Join(launcher{exact: exact}.step("w1", at), " "); got != want {
+		if got := strings.Join(component{exact: exact}.step("w1", at), " "); got != want {
 			t.Errorf("%s", got)
 		}
 	}
