@@ -162,7 +162,13 @@ func TestKubernetes(t *testing.T) {
 			fmt.Fprintln(&text, p.lines.Text())
 		}
 		p.end()
-		c.Apply(text.String())
+		base := t.TempDir()
+		for name, text := range map[string]string{"job.yaml": text.String(), "kustomization.yaml": "resources: [job.yaml]\n"} {
+			if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Apply(c.Kubectl("kustomize", base))
 		c.Await(t, "the job is over", func() bool { return strings.Contains(c.Kubectl("get", "jobs"), "Complete") })
 		if out, err := exec.Command("cp", "-r", real("hand"), filepath.Join(dir, "fetched")).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

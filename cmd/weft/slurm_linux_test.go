@@ -116,6 +116,41 @@ func TestSlurm(t *testing.T) {
 		}
 		end(t, start(t, dir, "resume", "stop", "--on", "slurm", "--nodes", "2", "--json"), plain["ppo"])
 	})
+	t.Run("it grows", func(t *testing.T) {
+		s.Ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=test")
+		p := start(t, dir, append(onSlurm("grow", small("ppo", steps)), "--nodes", "2", "--max-workers", "3")...)
+		saved(t, s, at("grow"), 4096)
+		s.Ask("scontrol", "update", "NodeName=n3", "State=RESUME")
+		s.Ask("scontrol", "requeue", s.Job("grow"))
+		s.Again(t, "grow")
+		if !p.until("on w0, w1, w2", 1) {
+			t.Fatalf("it did not grow: %s\n%s", p.stderr.String(), outputs(dir))
+		}
+		end(t, p, plain["ppo"])
+	})
+	t.Run("heterogeneous", func(t *testing.T) {
+		p := start(t, dir, append(onSlurm("het", small("ppo", steps)), "--nodes", "1", "--slurm", "hetjob", "--slurm", "nodes=2")...)
+		saved(t, s, at("het"), 4096)
+		s.Ask("scancel", "--signal=USR1", "--batch", "--name=het")
+		s.Again(t, "het")
+		if !p.until("on w0, w1, w2", 2) {
+			t.Errorf("it did not go on with all of its nodes: %s", p.stderr.String())
+		}
+		end(t, p, plain["ppo"])
+		noSecrets(t, at("het"))
+	})
+	t.Run("seeds", func(t *testing.T) {
+		line, _ := do(t, dir, 0, small("ppo", steps, "--out", "seeds-plain", "--seeds", "3")...)
+		want := parse(t, line)
+		do(t, dir, 0, onSlurm("seeds", small("ppo", steps, "--seeds", "3", "--nodes", "1", "--detach", "--slurm", "array=%2"))...)
+		saved(t, s, at("seeds/seed2"), 4096)
+		if p := start(t, dir, "status", "seeds", "--json"); !p.until(`"engine":"slurm"`, 3) {
+			t.Errorf("it has not the status of all: %s", p.stderr.String())
+		}
+		do(t, dir, 0, "stop", "seeds")
+		line, _ = do(t, dir, 0, "resume", "seeds", "--on", "slurm", "--nodes", "2", "--json")
+		sameBits(t, parse(t, line), want)
+	})
 	t.Run("cancelled", func(t *testing.T) {
 		p := start(t, dir, onSlurm("cancel", small("ppo", steps))...)
 		saved(t, s, at("cancel"), 4096)
@@ -191,9 +226,14 @@ func TestSlurmRefuses(t *testing.T) {
 	}{
 		{[]string{"--nodes", "9"}, "sinfo shows nodes and partitions", 1},
 		{[]string{"--nodes", "2", "--slurm", "partition=none"}, "invalid partition", 1},
-		{[]string{"--nodes", "2", "--slurm", "cpus-per-task=64"}, "Requested node configuration is not available", 1},
+		{[]string{"--nodes", "2", "--slurm", "cpus-per-task=64"}, "More processors requested than permitted", 1},
 		{[]string{"--nodes", "2", "--slurm", "gres=gpu:8"}, "sbatch of Slurm says", 1},
 		{[]string{"--nodes", "2", "--slurm", "time=1"}, "too short to save the run", 2},
+		{[]string{"--nodes", "2", "--slurm", "partition=small"}, "sbatch of Slurm says", 1},
+		{[]string{"--nodes", "1", "--slurm", "partition=small", "--slurm", "time=60"}, "sbatch of Slurm says", 1},
+		{[]string{"--nodes", "2", "--slurm", "partition=others"}, "sbatch of Slurm says", 1},
+		{[]string{"--nodes", "2", "--seeds", "2", "--slurm", "partition=none"}, "invalid partition", 1},
+		{[]string{"--workers", "2", "--max-workers", "3"}, "--max-workers on slurm needs --nodes N", 2},
 	} {
 		dir := t.TempDir()
 		_, said := do(t, dir, c.code, append(small("ppo", "4096", "--policy", "single-learner-coarse", "--on", "slurm"), c.more...)...)
@@ -203,5 +243,19 @@ func TestSlurmRefuses(t *testing.T) {
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%q: %v is left", c.more, left)
 		}
+	}
+	path := filepath.Join(t.TempDir(), "slurm.conf")
+	text := "ClusterName=weft\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nMessageTimeout=2\nNodeName=n1\nPartitionName=all Nodes=n1\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SLURM_CONF", path)
+	dir := t.TempDir()
+	_, said := do(t, dir, 1, onSlurm("away", small("ppo", "4096"))...)
+	if !strings.Contains(said, "scontrol ping asks whether Slurm's controller runs") || strings.Count(said, "\n") != 1 {
+		t.Error(said)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }

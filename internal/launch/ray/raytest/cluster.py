@@ -5,13 +5,16 @@ out the commands that it reads, a line each, and ends with its input.
   kill NODE     kills a node: its raylet, and with that its actors
   revive NODE   starts a node in its place
   drain NODE    tells the cluster that a node is about to leave
+  signal NODE N sends a signal to the workers of weft's on a node
   nodes         prints the names and the ids of nodes
+  metrics NODE  prints what a node has for Prometheus
   left          prints the actors and placement groups of weft's that there are
 """
 import json
 import os
 import sys
 import time
+import urllib.request
 
 import ray
 from ray._private.utils import get_ray_address_file
@@ -20,14 +23,36 @@ from ray.core.generated import autoscaler_pb2
 
 NAMES = ["n1", "n2", "n3"]
 
+# What Ray prints is no answer.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
 
 def at(name):
     """Returns the arguments of a node. Nodes that shared a folder would take each other's packages away."""
     return dict(object_store_memory=80 << 20, include_dashboard=False, temp_dir=f"{sys.argv[1]}/{name}")
 
 
+def below(pid):
+    """Returns the processes that descend from one."""
+    try:
+        children = [int(x) for task in os.listdir(f"/proc/{pid}/task") for x in open(f"/proc/{pid}/task/{task}/children").read().split()]
+    except OSError:
+        return []  # it has ended
+    return children + [x for child in children for x in below(child)]
+
+
+def works(pid):
+    """Returns whether a process is a worker of weft's."""
+    try:
+        words = open(f"/proc/{pid}/cmdline").read().split("\0")
+    except OSError:
+        return False
+    return words[0].endswith("/weft") and words[1:2] == ["worker"]
+
+
 def say(what):
-    print(json.dumps(what), flush=True)
+    print(json.dumps(what), file=answers, flush=True)
 
 
 # The head writes its address there, and does not make the folder.
@@ -39,7 +64,7 @@ cluster.wait_for_nodes()
 ray.init(address=cluster.address, namespace="weft", log_to_driver=False, logging_level="ERROR")
 say(cluster.address)
 for line in sys.stdin:
-    verb, name = (line.split() + [""])[:2]
+    verb, name, number = (line.split() + ["", ""])[:3]
     if verb == "kill":
         cluster.remove_node(nodes.pop(name), allow_graceful=False)
     elif verb == "revive":
@@ -52,6 +77,14 @@ for line in sys.stdin:
         if not ok:
             say({"error": why})
             continue
+    elif verb == "signal":
+        for raylet in nodes[name].all_processes["raylet"]:
+            for pid in filter(works, below(raylet.process.pid)):
+                os.kill(pid, int(number))
+    elif verb == "metrics":
+        port = next(n["MetricsExportPort"] for n in ray.nodes() if n["NodeID"] == nodes[name].node_id)
+        say({"text": urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()})
+        continue
     elif verb == "nodes":
         say({node.node_id[:8]: name for name, node in nodes.items()})
         continue

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func Start(t *testing.T) *Cluster {
 		}
 	}
 	c := &Cluster{t: t, in: in, out: bufio.NewScanner(out)}
+	c.out.Buffer(nil, 16<<20)
 	t.Cleanup(func() {
 		_ = in.Close() // it ends with its input
 		if err := cmd.Wait(); err != nil {
@@ -98,6 +100,11 @@ func (c *Cluster) Revive(node string) { c.do(&struct{}{}, "revive", node) }
 // Drain tells the cluster that a node is about to leave.
 func (c *Cluster) Drain(node string) { c.do(&struct{}{}, "drain", node) }
 
+// Signal sends a signal to the workers on a node.
+func (c *Cluster) Signal(node string, s syscall.Signal) {
+	c.do(&struct{}{}, "signal", node, fmt.Sprint(int(s)))
+}
+
 // Node returns the name of the node that a text names by its id.
 func (c *Cluster) Node(text string) string {
 	var names map[string]string
@@ -108,6 +115,13 @@ func (c *Cluster) Node(text string) string {
 		}
 	}
 	return ""
+}
+
+// Metrics returns what a node has for Prometheus.
+func (c *Cluster) Metrics(node string) string {
+	var said struct{ Text string }
+	c.do(&said, "metrics", node)
+	return said.Text
 }
 
 // Left lists what jobs have of a cluster.

@@ -54,6 +54,9 @@ func (c Cluster) Kill(node string) { c.do("kill", node) }
 // Revive starts the daemon of a node that was killed.
 func (c Cluster) Revive(node string) { c.do("revive", node) }
 
+// Signal sends a signal, by its name, to the workers on a node.
+func (c Cluster) Signal(node, signal string) { c.do("signal", node, signal) }
+
 // do has the script do something.
 func (c Cluster) do(verb string, args ...string) {
 	c.t.Helper()
@@ -93,15 +96,33 @@ func (c Cluster) Requeued(t *testing.T, name string) {
 	c.Await(t, "the job is requeued", func() bool { return c.state(name) == "PD" })
 }
 
-// Again has a job begin that has been put back, sooner than Slurm would by itself. It is not at
-// once: nodes compare when a job was ended and when it begins in whole seconds.
+// Again waits until a job that is put back begins again.
 func (c Cluster) Again(t *testing.T, name string) {
 	t.Helper()
 	c.Requeued(t, name)
-	id := c.Ask("squeue", "-h", "-n", name, "-o", "%i")
-	c.Await(t, "the job may begin", func() bool { return c.Ask("scontrol", "update", "JobId="+id, "StartTime=now+2") == "" })
-	c.Await(t, "the job begins again", func() bool { return c.state(name) != "PD" })
+	c.Await(t, "the job begins again", func() bool {
+		c.Hurry(name)
+		return c.state(name) != "PD"
+	})
 }
 
+// Hurry has a job begin that has been put back, sooner than Slurm would by itself. It is not at
+// once: nodes compare when a job was ended and when it begins in whole seconds.
+func (c Cluster) Hurry(name string) {
+	begin, err := time.ParseInLocation("2006-01-02T15:04:05", c.of(name, "%S"), time.Local)
+	if err == nil && c.state(name) == "PD" && time.Until(begin) > 5*time.Second {
+		c.Ask("scontrol", "update", "JobId="+c.Job(name), "StartTime=now+2")
+	}
+}
+
+// Job returns the number of the job of a name.
+func (c Cluster) Job(name string) string { return c.of(name, "%A") }
+
 // state returns the short name of a job's state.
-func (c Cluster) state(name string) string { return c.Ask("squeue", "-h", "-n", name, "-o", "%t") }
+func (c Cluster) state(name string) string { return c.of(name, "%t") }
+
+// of returns what Slurm tells of the job of a name, or of its first component.
+func (c Cluster) of(name, what string) string {
+	first, _, _ := strings.Cut(c.Ask("squeue", "-h", "-n", name, "-o", what), "\n")
+	return first
+}
