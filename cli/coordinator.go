@@ -39,6 +39,7 @@ type coordinatorFlags struct {
 	most              most
 	allow             allowed
 	withParent        bool
+	apart             string // name of the only run, if workers are on other machines
 }
 
 func (c *command) coordinator() *cobra.Command {
@@ -78,6 +79,8 @@ func (c *command) coordinator() *cobra.Command {
 	f.allow.flags(cmd)
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "exit when standard input is closed")
 	_ = flags.MarkHidden(children.ParentFlag)
+	flags.StringVar(&f.apart, apartFlag, "", "`name` of the run of this cluster")
+	_ = flags.MarkHidden(apartFlag)
 	return cmd
 }
 
@@ -135,7 +138,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 		}
 	})
 	err = coordinator.Serve(ctx, coordinator.Options{
-		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Bounds: bounds, Log: log, Probe: probe,
+		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Marks: f.apart, Core: settings, Bounds: bounds, Log: log, Probe: probe,
 	})
 	cancel(nil)
 	watch.Wait()

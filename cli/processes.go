@@ -108,9 +108,10 @@ type place struct {
 // their own, or in an engine's allocation.
 func (f *trainFlags) place(out, data string) (p place) {
 	if a := f.allocation; a != nil {
+		alone := []string{"--" + apartFlag, filepath.Base(out)}
 		return place{
-			launcher: a.Launcher, slots: a.Slots, least: cmp.Or(a.Least, len(a.Slots)), certs: cmp.Or(a.Certs, filepath.Join(out, jobFolder, "certs")), leading: a.Args,
-			hosts: []string{certs.Anywhere}, args: []string{"--" + apartFlag}, apart: true,
+			launcher: a.Launcher, slots: a.Slots, least: cmp.Or(a.Least, len(a.Slots)), certs: cmp.Or(a.Certs, filepath.Join(out, jobFolder, "certs")),
+			hosts: []string{certs.Anywhere}, args: alone, leading: slices.Concat(a.Args, alone), apart: true,
 		}
 	}
 	p = place{launcher: launchers["local"], least: f.processes, certs: filepath.Join(data, "certs")}

@@ -41,7 +41,7 @@ type workerFlags struct {
 	patience       time.Duration
 	connect, drain time.Duration
 	withParent     bool
-	apart          bool // on another machine than its parent
+	apart          string // name of the only run of its cluster, if it is on another machine than its parent
 }
 
 func (c *command) worker() *cobra.Command {
@@ -64,7 +64,7 @@ func (c *command) worker() *cobra.Command {
 			c.works()
 			if f.withParent { // which takes it down with the run
 				ctx := cmd.Context()
-				if f.apart { // the engine signals all processes of a job, and the parent decides what to do
+				if f.apart != "" { // the engine signals all processes of a job, and the parent decides what to do
 					ctx = context.WithoutCancel(ctx)
 				}
 				ctx, stop := withParent(ctx, true)
@@ -91,14 +91,15 @@ func (c *command) worker() *cobra.Command {
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` limit for the run to reach a consistent point when the worker leaves; after it the worker leaves anyway")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "exit when standard input is closed")
 	_ = flags.MarkHidden(children.ParentFlag)
-	flags.BoolVar(&f.apart, apartFlag, false, "check that the store is the one of the other workers, and leave signals to the parent, which is on another machine")
+	flags.StringVar(&f.apart, apartFlag, "", "`name` of the run of this cluster: check that the store is the one of its other workers, and leave signals to the parent, which is on another machine")
 	_ = flags.MarkHidden(apartFlag)
 	flags.DurationVar(&f.connect, connectFlag, 0, "`time` without an answer after which another worker counts as unreachable; 0 is a minute")
 	_ = flags.MarkHidden(connectFlag)
 	return cmd
 }
 
-// apartFlag is given to workers that an engine starts on other machines than their parent's.
+// apartFlag is given to the coordinator and the workers of an engine's job, which are on several
+// machines, with the name of the job's run. Other jobs may have the same store and folder of runs.
 const apartFlag = "apart"
 
 // connectFlag is for tests, which have no minute.
@@ -155,8 +156,8 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		return err
 	}
 	o.Runner, o.Data, o.Guest = m.Runner, m.Data, m.Guest
-	if !f.withParent || f.apart { // else all have what their parent has
-		if o.Shared, err = shared(f.store); err != nil {
+	if !f.withParent || f.apart != "" { // else all have what their parent has
+		if o.Shared, err = shared(f.store, f.apart); err != nil {
 			return errors.Join(err, m.Close())
 		}
 	}
@@ -252,11 +253,15 @@ func withParent(ctx context.Context, with bool) (context.Context, func()) {
 	return ctx, cancel
 }
 
-// shared returns the worker's store, for the check that all workers have the same.
-func shared(place string) (*worker.Shared, error) {
+// shared returns the worker's store, for the check that all workers have the same. A cluster that
+// is for one run alone leaves its mark with that, where other clusters do not.
+func shared(place, run string) (*worker.Shared, error) {
 	s, err := store.Open(place)
 	if err != nil {
 		return nil, err
+	}
+	if run != "" {
+		s = s.Under(run)
 	}
 	if place, err = store.Absolute(place); err != nil {
 		return nil, err

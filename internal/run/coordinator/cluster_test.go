@@ -35,6 +35,7 @@ type cluster struct {
 	disk    *disk
 	store   coordinator.Store
 	runs    string
+	marks   string // folder in runs for the mark
 	tls     *tls.Config
 	planner coordinator.Planner
 	brief   time.Duration // that others wait for a plan
@@ -79,7 +80,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	}
 	at = l.Addr().String()
 	o := coordinator.Options{
-		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs,
+		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Marks: c.marks,
 		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Brief: c.brief, Log: c.say("coordinator " + at), Probe: c.probe,
 	}
 	stop = c.background(func(ctx context.Context) error { return coordinator.Serve(ctx, o) })

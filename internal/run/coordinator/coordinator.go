@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type Options struct {
 	Store    Store
 	Planner  Planner
 	Runs     string // folder of the runs' records and logs
+	Marks    string // folder in Runs for the mark of the workers' store; needed where several clusters have one folder of runs
 
 	Bounds  Bounds
 	Core    core.Settings
@@ -156,7 +158,7 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	c.Log.Info(fmt.Sprintf("it acts, with %d runs", len(runs)))
 	c.Probe.tally.elected()
 	a.helpers.Go(a.records.sweep)
-	a.shared.recall(c.Runs, len(alive))
+	a.shared.recall(filepath.Join(c.Runs, c.Marks), len(alive))
 	for _, r := range runs {
 		if !r.Phase.Over() {
 			a.records.of(r.Name) // its workers may speak of it at once

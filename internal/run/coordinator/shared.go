@@ -117,7 +117,8 @@ func (a *acting) share(s *session, h *protocol.Hello) (left func(), err error) {
 			err = fmt.Errorf("%q is read where %q was written", found, mark)
 		}
 		if err == nil {
-			err = errors.Join(os.MkdirAll(a.Runs, 0o755), durable.Replace(filepath.Join(a.Runs, markFile), []byte(mark+"\n")))
+			dir := filepath.Join(a.Runs, a.Marks)
+			err = errors.Join(os.MkdirAll(dir, 0o755), durable.Replace(filepath.Join(dir, markFile), []byte(mark+"\n")))
 		}
 		if err != nil {
 			return nil, unusable(h, err)

@@ -2,6 +2,7 @@ package coordinator_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/weft-rl/weft/internal/run/store"
@@ -44,6 +45,27 @@ func TestShared(t *testing.T) {
 	c.members(3)
 	c.submit("r", 3, 20, "")
 	c.whole("r", 20)
+}
+
+// TestSharedApart: clusters with one folder of runs and one store know their own workers again,
+// also after another has left its mark.
+func TestSharedApart(t *testing.T) {
+	one, other := newCluster(t), newCluster(t)
+	store := t.TempDir()
+	one.marks, other.marks, other.runs = "one", "other", one.runs
+	_, stop := one.coordinate("127.0.0.1:0")
+	one.work("a", in(filepath.Join(store, "one")))
+	one.members(1)
+	other.coordinate("127.0.0.1:0")
+	other.work("x", in(filepath.Join(store, "other")))
+	other.members(1)
+	one.work("b", in(filepath.Join(store, "one")))
+	one.members(2)
+	stop()
+	one.coordinate(one.address[0])
+	one.members(2)
+	one.work("c", in(filepath.Join(store, "one")))
+	one.members(3)
 }
 
 // TestSharedAnew lets a cluster that has no workers any more have another store.
