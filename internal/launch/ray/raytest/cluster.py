@@ -13,6 +13,7 @@ out the commands that it reads, a line each, and ends with its input.
 import json
 import os
 import sys
+import tempfile
 import time
 import urllib.request
 
@@ -29,8 +30,9 @@ os.dup2(2, 1)
 
 
 def at(name):
-    """Returns the arguments of a node. Nodes that shared a folder would take each other's packages away."""
-    return dict(object_store_memory=80 << 20, include_dashboard=False, temp_dir=f"{sys.argv[1]}/{name}")
+    """Returns the arguments of a node. Nodes that shared a folder would take each other's packages away,
+    also one that is started in the place of another."""
+    return dict(object_store_memory=80 << 20, include_dashboard=False, temp_dir=tempfile.mkdtemp(prefix=name, dir=sys.argv[1]))
 
 
 def below(pid):
@@ -89,7 +91,7 @@ for line in sys.stdin:
         say({node.node_id[:8]: name for name, node in nodes.items()})
         continue
     elif verb == "left":
-        actors = [a["ActorClassName"] for a in ray._private.state.actors().values() if a["State"] != "DEAD"]
+        actors = [a["ActorClassName"] + " " + a["State"] for a in ray._private.state.actors().values() if a["State"] != "DEAD"]
         groups = [g for g in ray.util.placement_group_table().values() if g["state"] != "REMOVED"]
         say({"actors": actors, "groups": len(groups)})
         continue
