@@ -126,7 +126,9 @@ func (f *trainFlags) job(r *request.Request, out string, args []string, workers 
 		j.Nodes = 1
 	}
 	least := max(j.Nodes, j.Workers)
-	if err := r.ShareAmongProcesses("--nodes", least, workers); err != nil {
+	if f.members.asked() { // each of which is one process
+		workers = false
+	} else if err := r.ShareAmongProcesses("--nodes", least, workers); err != nil {
 		return j, err
 	}
 	if j.Most > 0 && j.Most < least {
@@ -175,16 +177,20 @@ func commandLine(cmd *cobra.Command, args, without []string) []string {
 func (c *command) trainOn(cmd *cobra.Command, args []string, r *request.Request, f *trainFlags, workers bool) error {
 	ctx := cmd.Context()
 	if f.allocation != nil {
-		if f.out == "" {
-			return fmt.Errorf("--on %s: a job needs --out FOLDER, by which it finds its run when it is started again", f.on)
-		}
-		return c.lead(ctx, f, f.out, func(ctx context.Context) error { return c.trainProcesses(ctx, r, f, workers) })
+		return c.leadNew(ctx, f, func(ctx context.Context) error { return c.trainProcesses(ctx, r, f, workers) })
+	}
+	name := fmt.Sprintf("%s-seed%d", r.Name(), r.Seed)
+	if f.members.asked() {
+		name = f.members.name(r)
 	}
 	out := f.out
 	if out == "" {
-		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
+		out = request.NewFolder(name)
 	}
 	out, err := filepath.Abs(out)
+	if err == nil && f.members.asked() {
+		err = newPopulation(out)
+	}
 	if err != nil {
 		return err
 	}
@@ -200,6 +206,14 @@ func (c *command) trainOn(cmd *cobra.Command, args []string, r *request.Request,
 		return err
 	}
 	return c.submit(ctx, j, r, f, out)
+}
+
+// leadNew trains a new run in this process's allocation.
+func (c *command) leadNew(ctx context.Context, f *trainFlags, train func(context.Context) error) error {
+	if f.out == "" {
+		return fmt.Errorf("--on %s: a job needs --out FOLDER, by which it finds its run when it is started again", f.on)
+	}
+	return c.lead(ctx, f, f.out, train)
 }
 
 // trainSeedsOn submits a job for each of several seeds, and follows all of them.
@@ -273,11 +287,18 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	if seeds := request.SeedFolders(out); len(seeds) > 0 && !request.Taken(out) {
 		return c.resumeSeedsOn(cmd, out, seeds, f)
 	}
-	file, err := f.runConfig(out)
+	dir := out
+	if holdsPopulation(out) {
+		if len(more) > 0 {
+			return populationAsBegun(more, out)
+		}
+		dir, f.members.size = request.MemberFolder(out, 0), "all"
+	}
+	file, err := f.runConfig(dir)
 	if err != nil {
 		return err
 	}
-	_, r, err := c.resumed(ctx, file, more, filepath.Join(run, request.ConfigFile), f)
+	_, r, err := c.resumed(ctx, file, more, filepath.Join(dir, request.ConfigFile), f)
 	if r == nil {
 		return err
 	}
@@ -304,6 +325,9 @@ func (c *command) submit(ctx context.Context, j launch.Job, r *request.Request, 
 	}
 	if f.detach {
 		return c.submitted(f, jobs[0], out)
+	}
+	if f.members.asked() {
+		return c.followPopulation(ctx, r, f, jobs[0], out)
 	}
 	return c.followJob(ctx, r, f, jobs[0], out)
 }

@@ -193,6 +193,7 @@ type jobFollower struct {
 	seen    account
 	far     *listener // nil if the run's folder is seen here
 	missing int       // questions in a row to which the engine answered that the job is over
+	also    func()    // called when the follower looks at what the run tells; may be nil
 }
 
 // followJob shows a run until its job is over. If it is interrupted the run is saved and stopped.
@@ -256,6 +257,9 @@ func (j *jobFollower) follow(ctx context.Context) (account, error) {
 
 // read shows what the leading command has told since.
 func (j *jobFollower) read() {
+	if j.also != nil {
+		j.also()
+	}
 	var p account
 	if j.far != nil {
 		p = j.far.account()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // errLimit is the cause of an interruption by the end of a job's time.
@@ -18,7 +17,7 @@ var errLimit = errors.New("the job's time is nearly over")
 
 // requeued reports whether an engine has started this job before, and its run has begun.
 func (f *trainFlags) requeued() bool {
-	return f.allocation != nil && f.allocation.Restarts > 0 && f.out != "" && request.Taken(f.out)
+	return f.allocation != nil && f.allocation.Restarts > 0 && f.out != "" && (request.Taken(f.out) || holdsPopulation(f.out))
 }
 
 // goOnJob goes on with the run of a job that its engine started again. A run that had no checkpoint
@@ -54,7 +53,7 @@ func (c *command) lead(ctx context.Context, f *trainFlags, out string, train fun
 	if err := (job{Engine: f.on, ID: a.Job}).write(out); err != nil {
 		return err
 	}
-	before, err := part.ReadCommitted(out)
+	before, err := came(out)
 	if err != nil {
 		return err
 	}
@@ -96,14 +95,14 @@ func untilLimit(ctx context.Context, limit os.Signal) (context.Context, func()) 
 }
 
 // requeue has a job started again, unless it got nowhere in its time.
-func (c *command) requeue(ctx context.Context, a *launch.Allocation, before part.Committed, out string) error {
-	now, err := part.ReadCommitted(out)
+func (c *command) requeue(ctx context.Context, a *launch.Allocation, before int64, out string) error {
+	now, err := came(out)
 	if err != nil {
 		return err
 	}
-	if now.Step() <= before.Step() {
-		return fmt.Errorf("the job's time limit is shorter than the way to a checkpoint: step %d was saved before it and no other since; allow more time, or save more often (--checkpoint-steps)", max(0, before.Step()))
+	if now <= before {
+		return errors.New("the job's time limit is shorter than the way to a checkpoint: no other was saved since it began; allow more time, or save more often (--checkpoint-steps)")
 	}
-	fmt.Fprintf(c.out, "job %s has saved step %d before its time limit, and is started again to go on\n", a.Job, now.Step())
+	fmt.Fprintf(c.out, "job %s has saved what it came to before its time limit, and is started again to go on\n", a.Job)
 	return a.Requeue(ctx)
 }

@@ -15,12 +15,13 @@ import (
 func TestRequeue(t *testing.T) {
 	saved := func(step int64) part.Committed { return part.Committed{Last: &part.Manifest{Step: step, Object: "x"}} }
 	for _, c := range []struct {
-		before, now part.Committed
-		want        string
+		before int64
+		now    part.Committed
+		want   string
 	}{
-		{part.Committed{}, part.Committed{}, "step 0 was saved before it and no other since; allow more time"},
-		{saved(512), saved(512), "step 512 was saved before it and no other since; allow more time"},
-		{saved(512), saved(1024), ""},
+		{0, part.Committed{}, "no other was saved since it began; allow more time"},
+		{512, saved(512), "no other was saved since it began; allow more time"},
+		{512, saved(1024), ""},
 	} {
 		dir := t.TempDir()
 		if err := c.now.Write(dir); err != nil {

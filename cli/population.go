@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/population"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/runner"
@@ -79,10 +80,10 @@ func (f *trainFlags) checkPopulation(cmd *cobra.Command) error {
 	if f.seeds != "" {
 		wrong("--population and --seeds: give one of them; members have seeds of their own, from --seed on")
 	}
-	if len(f.addresses) > 0 || f.on != "" {
-		wrong("--population: its members are trained on this machine: leave --cluster and --on out, or train each member by itself")
+	if _, ok := f.engine().(launch.Stepper); len(f.addresses) > 0 || f.on != "" && !ok {
+		wrong("--population: its members are trained on this machine, or with --on slurm: leave --cluster and --on out, or train each member by itself")
 	}
-	for name, given := range map[string]bool{"record": f.record != "", "log": len(f.trackers) > 0, "dry-run": f.dry} {
+	for name, given := range map[string]bool{"record": f.record != "", "log": len(f.trackers) > 0, "dry-run": f.dry && f.on == ""} {
 		if given {
 			wrong("--%s is for a single run, and --population makes several: leave it out", name)
 		}
@@ -136,10 +137,10 @@ func (c *command) trainPopulation(ctx context.Context, l request.Layers, r *requ
 	}
 	out := f.out
 	if out == "" {
-		out = request.NewFolder(fmt.Sprintf("%s-population%d-seed%d", r.Name(), p.Members, r.Seed))
+		out = request.NewFolder(f.members.name(r))
 	}
-	if holdsPopulation(out) {
-		return fmt.Errorf("--out: %s already holds a population: weft resume %s goes on with it", out, out)
+	if err := newPopulation(out); err != nil {
+		return err
 	}
 	s := &populating{c: c, dir: out, layers: l, every: p.Every, study: population.New(p)}
 	if err := s.compatible(ctx); err != nil {
@@ -154,6 +155,19 @@ func (c *command) trainPopulation(ctx context.Context, l request.Layers, r *requ
 		return err
 	}
 	return s.run(ctx, r, f)
+}
+
+// name returns what the folder of a population is called by default.
+func (f *populationFlags) name(r *request.Request) string {
+	return fmt.Sprintf("%s-population%s-seed%d", r.Name(), f.size, r.Seed)
+}
+
+// newPopulation refuses a folder that holds a population.
+func newPopulation(out string) error {
+	if holdsPopulation(out) {
+		return fmt.Errorf("--out: %s already holds a population: weft resume %s goes on with it", out, out)
+	}
+	return nil
 }
 
 // lockNew makes a folder and locks it.
@@ -298,10 +312,15 @@ func holdsPopulation(dir string) bool {
 	return err == nil
 }
 
+// populationAsBegun refuses other settings for a population.
+func populationAsBegun(more []config.Assignment, dir string) error {
+	return fmt.Errorf("%s: %s holds a population, which goes on as it was begun: leave it out", more[0].Source, dir)
+}
+
 // resumePopulation resumes all members of a population.
 func (c *command) resumePopulation(ctx context.Context, dir string, more []config.Assignment, f *trainFlags) error {
 	if len(more) > 0 {
-		return fmt.Errorf("%s: %s holds a population, which goes on as it was begun: leave it out", more[0].Source, dir)
+		return populationAsBegun(more, dir)
 	}
 	s := &populating{c: c, dir: dir}
 	var err error
@@ -327,7 +346,10 @@ func (c *command) resumePopulation(ctx context.Context, dir string, more []confi
 // run trains the population to its end.
 func (s *populating) run(ctx context.Context, r *request.Request, f *trainFlags) error {
 	workers := runtime.GOMAXPROCS(0)
-	if s.train = trainMember; f.processes > 0 {
+	switch s.train = trainMember; {
+	case f.allocation != nil:
+		s.train, workers = f.memberSteps(), len(f.allocation.Slots)
+	case f.processes > 0:
 		s.train, workers = trainMemberChild, f.processes
 	}
 	s.c.started = true

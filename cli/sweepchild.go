@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/request"
@@ -36,28 +38,35 @@ func trainChild(ctx context.Context, r *request.Request, dir string, until int64
 		}
 		args = []string{"train", "--config", file, "--out", dir, "--json"}
 	}
-	_, ended, err = runChild(ctx, args, &rung{until: until, metric: metric})
+	_, ended, err = runChild(ctx, nil, args, &rung{until: until, metric: metric})
 	return ended, err
 }
 
 // trainMemberChild trains a member of a population in a process of its own.
-func trainMemberChild(ctx context.Context, _ *request.Request, dir string, how request.Again) (x runner.Result, err error) {
+func trainMemberChild(ctx context.Context, _ *request.Request, dir string, how request.Again) (runner.Result, error) {
+	return trainMemberBy(ctx, nil, dir, how)
+}
+
+// trainMemberBy does so by a command that the program is an argument of, unless there is none.
+func trainMemberBy(ctx context.Context, by []string, dir string, how request.Again) (x runner.Result, err error) {
 	args := []string{"resume", dir, "--json", "--until", fmt.Sprint(how.Until)}
 	if how.Begin {
 		args = append(args, "--or-begin")
 	}
-	last, _, err := runChild(ctx, args, &rung{})
+	last, _, err := runChild(ctx, by, args, &rung{})
 	return runner.Result{Steps: last.Steps, WeightsSHA256: last.Weights, StateSHA256: last.State}, err
 }
 
-// runChild runs weft in a process of its own until it ends, is stopped by w, or is interrupted
-// through ctx. It returns the last event; ended reports whether the run was not interrupted.
-func runChild(ctx context.Context, args []string, w *rung) (last childEvent, ended bool, err error) {
+// runChild runs weft in a process of its own, by another command if there is one, until it ends, is
+// stopped by w, or is interrupted through ctx. It returns the last event; ended reports whether the
+// run was not interrupted.
+func runChild(ctx context.Context, by, args []string, w *rung) (last childEvent, ended bool, err error) {
 	program, err := self()
 	if err != nil {
 		return last, false, err
 	}
-	cmd := exec.Command(program, args...)
+	line := slices.Concat(by, []string{program}, args)
+	cmd := exec.Command(line[0], line[1:]...)
 	children.Bind(cmd)
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -68,7 +77,7 @@ func runChild(ctx context.Context, args []string, w *rung) (last childEvent, end
 	if err != nil {
 		return last, false, err
 	}
-	w.stop = sync.OnceFunc(func() { _ = cmd.Process.Signal(os.Interrupt) }) // a second one would not let it save
+	w.stop = sync.OnceFunc(func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // a second one would not let it save
 	defer context.AfterFunc(ctx, w.stop)()
 	last = followChild(bufio.NewScanner(out), w)
 	err = cmd.Wait()

@@ -272,6 +272,10 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	if end(err); err != nil {
 		return err
 	}
+	train := func(ctx context.Context) error { return c.trainPopulation(ctx, l, r, f) }
+	if f.members.asked() && f.allocation != nil {
+		return c.leadNew(cmd.Context(), f, train)
+	}
 	if f.on != "" && seeds > 0 {
 		return c.trainSeedsOn(cmd, args, r, seeds, f, l.Sets("workers"))
 	}
@@ -279,7 +283,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		return c.trainOn(cmd, args, r, f, l.Sets("workers"))
 	}
 	if f.members.asked() {
-		return c.trainPopulation(cmd.Context(), l, r, f)
+		return train(cmd.Context())
 	}
 	if f.elsewhere.asked() {
 		return c.trainElsewhere(cmd.Context(), r, f, l.Sets("workers"))

@@ -151,6 +151,19 @@ func TestSlurm(t *testing.T) {
 		line, _ = do(t, dir, 0, "resume", "seeds", "--on", "slurm", "--nodes", "2", "--json")
 		sameBits(t, parse(t, line), want)
 	})
+	t.Run("a population", func(t *testing.T) {
+		args := func(out string, more ...string) []string {
+			return small("ppo", "12288", append([]string{"--population", "4", "--mutate", "learning_rate=1e-4..1e-2", "--exploit-every", "4096", "--out", out}, more...)...)
+		}
+		line, _ := do(t, dir, 0, args("members-plain")...)
+		p := start(t, dir, args("members", "--on", "slurm", "--nodes", "3")...)
+		if !p.until(`"event":"generation"`, 1) {
+			t.Fatalf("it ended early: %s\n%s", p.stderr.String(), outputs(dir))
+		}
+		s.Ask("scancel", "--signal=USR1", "--batch", s.Job("members"))
+		s.Again(t, "members")
+		end(t, p, parse(t, line))
+	})
 	t.Run("cancelled", func(t *testing.T) {
 		p := start(t, dir, onSlurm("cancel", small("ppo", steps))...)
 		saved(t, s, at("cancel"), 4096)

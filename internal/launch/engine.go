@@ -38,6 +38,13 @@ type Arrays interface {
 	Element(id string, i int) string
 }
 
+// Stepper is an engine that runs a command in a slot of the allocation of this process.
+type Stepper interface {
+	// Step returns the words before a command that have it run there, to its end or until it is
+	// sent SIGTERM. Name is what the engine is to call it.
+	Step(a *Allocation, slot int, name string) []string
+}
+
 // Seed stands in the arguments and the folder of a Job of several seeds for the seed of each.
 const Seed = "{seed}"
 

@@ -29,6 +29,11 @@ func (l launcher) Launch(ctx context.Context, s launch.Spec) (launch.Cluster, er
 	return local.Launcher{Host: l.host}.Launch(ctx, s)
 }
 
+// Step implements launch.Stepper.
+func (Engine) Step(a *launch.Allocation, slot int, name string) []string {
+	return a.Launcher.(launcher).of[slot].step(name, a.Slots[slot])
+}
+
 // step returns the command that starts a program as a step of one task on a node.
 func (p component) step(name string, at launch.Slot) []string {
 	out := []string{"srun", "--nodes=1", "--ntasks=1", "--nodelist=" + at.Node, "--job-name=" + name, "--unbuffered", "--kill-on-bad-exit=0"}

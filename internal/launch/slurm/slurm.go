@@ -21,6 +21,8 @@ type Engine struct{}
 var (
 	_ launch.Engine = Engine{}
 	_ launch.Arrays = Engine{}
+
+	_ launch.Stepper = Engine{}
 )
 
 // Check implements launch.Engine.
