@@ -248,6 +248,9 @@ func (c *command) trainSeedsOn(cmd *cobra.Command, args []string, r *request.Req
 
 // resumeSeedsOn submits a job for each seed of a folder.
 func (c *command) resumeSeedsOn(cmd *cobra.Command, out string, folders []string, f *trainFlags) error {
+	if _, far := f.distant(); far {
+		return fmt.Errorf("--on %s: %s holds the runs of several seeds, of which a job takes one: name it, such as %s", f.on, out, folders[0])
+	}
 	ctx, more := cmd.Context(), f.changed(cmd)
 	runs, err := c.savedSeeds(ctx, folders, more, f)
 	if runs == nil {
@@ -289,6 +292,9 @@ func (c *command) resumeOn(cmd *cobra.Command, run string, f *trainFlags) error 
 	}
 	dir := out
 	if holdsPopulation(out) {
+		if _, ok := f.engine().(launch.Stepper); !ok {
+			return fmt.Errorf("--on %s: %s holds a population, which goes on here, or with --on slurm", f.on, out)
+		}
 		if len(more) > 0 {
 			return populationAsBegun(more, out)
 		}

@@ -28,7 +28,6 @@ var happened = regexp.MustCompile(`"(restarts|epoch)":\d+`)
 // faulty is an engine whose runs faults strike.
 type faulty struct {
 	kinds []string
-	steps string
 	// strike has a fault of a kind strike a run on one of the nodes n1 to n3, repairs what does not
 	// repair itself, and returns the command that follows the run from then on.
 	strike func(t *testing.T, p *process, kind, out, node string) *process
@@ -42,7 +41,7 @@ type faulty struct {
 // and sees that they end in the bits of one that nothing happened to. There is one fault, or as
 // many as WEFT_FAULTS says.
 func (f faulty) survive(t *testing.T, dir string) {
-	line, _ := do(t, dir, 0, small("ppo", f.steps, "--out", "undisturbed")...)
+	line, _ := do(t, dir, 0, small("ppo", longSteps, "--out", "undisturbed")...)
 	want := parse(t, line)
 	n, err := strconv.Atoi(os.Getenv("WEFT_FAULTS"))
 	if err != nil {
@@ -53,7 +52,7 @@ func (f faulty) survive(t *testing.T, dir string) {
 	counts := map[string]int{}
 	for run := 0; n > 0; run++ {
 		out := fmt.Sprintf("struck%d", run)
-		p := start(t, dir, f.begin(out, small("ppo", f.steps))...)
+		p := start(t, dir, f.begin(out, small("ppo", longSteps))...)
 		f.onward(t, out)
 		for range min(2, n) {
 			if over(filepath.Join(dir, out)) { // what strikes now is no fault
@@ -120,7 +119,6 @@ func TestSlurmFaults(t *testing.T) {
 	faulty{
 		kinds:  []string{"node killed", "worker killed", "worker frozen", "requeued", "node drained", "time over", "cancelled"},
 		onward: onward,
-		steps:  longSteps,
 		begin:  onSlurm,
 		after:  func(t *testing.T, out string) { noSecrets(t, filepath.Join(dir, out)) },
 		strike: func(t *testing.T, p *process, kind, out, node string) *process {
@@ -170,7 +168,6 @@ func TestRayFaults(t *testing.T) {
 	faulty{
 		kinds:  []string{"node killed", "worker killed", "worker frozen", "leader's node killed", "node drained"},
 		onward: onward,
-		steps:  "2097152", // nodes take a while to start
 		begin:  onRay,
 		after: func(t *testing.T, out string) {
 			noSecrets(t, filepath.Join(dir, out))

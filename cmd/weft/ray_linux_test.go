@@ -123,6 +123,7 @@ func TestRay(t *testing.T) {
 		}
 	})
 	t.Run("it grows", func(t *testing.T) {
+		lengthy(t)
 		c.Kill("n3")
 		p := start(t, dir, append(onRay("grow", small("ppo", longSteps)), "--nodes", "2", "--max-workers", "3")...)
 		saved(t, c, at("grow"), 4096)
