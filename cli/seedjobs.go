@@ -15,7 +15,7 @@ func (c *command) followSeeds(ctx context.Context, runs []*seedRun, jobs []job, 
 	var all sync.WaitGroup
 	for i, s := range runs {
 		all.Go(func() {
-			s.follow(ctx, f, jobs[i], seedView{show, i})
+			s.follow(ctx, f, jobs[i], seedView{w: show, i: i})
 			show.ended(s)
 		})
 	}

@@ -41,6 +41,9 @@ func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *
 	if out == "" {
 		out = request.NewFolder(seedsName(r, n))
 	}
+	if err := canTrack(ctx, f.trackers, r.Python); err != nil {
+		return err
+	}
 	runs, err := newSeeds(ctx, r, n, out)
 	if err == nil {
 		err = claimSeeds(runs, new([]func() error))
@@ -48,7 +51,6 @@ func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *
 	if err != nil {
 		return err
 	}
-	c.started = true
 	return c.seeds(ctx, runs, out, f)
 }
 
@@ -66,7 +68,6 @@ func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string,
 	if runs == nil {
 		return err
 	}
-	c.started = true
 	return c.seeds(ctx, runs, dir, f)
 }
 
@@ -94,6 +95,7 @@ func (c *command) savedSeeds(ctx context.Context, folders []string, more []confi
 
 // seeds trains seeds, as many at a time as there are cores, and summarises them.
 func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *trainFlags) error {
+	c.started = true
 	show := c.seedWatcher(runs, out, f.json)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -102,13 +104,24 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if s.err = ctx.Err(); s.err == nil {
-				s.train(ctx, f.Again, seedView{show, i})
+				c.trainSeed(ctx, s, f, seedView{w: show, i: i})
 				show.ended(s)
 			}
 		})
 	}
 	wg.Wait()
 	return show.finish(ctx)
+}
+
+// trainSeed trains a seed, with trackers of its own.
+func (c *command) trainSeed(ctx context.Context, s *seedRun, f *trainFlags, v seedView) {
+	if v.to, s.err = c.startTrackers(ctx, s.r, s.dir, f.trackers); s.err != nil {
+		return
+	}
+	s.train(ctx, f.Again, v)
+	if err := v.to.close(); err != nil {
+		v.Note(err.Error())
+	}
 }
 
 // newSeeds returns the runs of n seeds. One of them is constructed to find out whether that works,
@@ -228,13 +241,14 @@ func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWat
 
 // seedView shows the events of one seed.
 type seedView struct {
-	w *seedWatcher
-	i int
+	w  *seedWatcher
+	i  int
+	to trackers
 }
 
-func (v seedView) Evaluating(int)              {}
-func (v seedView) Evaluated(runner.Evaluation) {}
-func (v seedView) End()                        {}
+func (v seedView) Evaluating(int)                {}
+func (v seedView) Evaluated(e runner.Evaluation) { v.to.evaluated(e) }
+func (v seedView) End()                          {}
 
 func (v seedView) Note(text string) {
 	text = fmt.Sprintf("seed %d: %s", v.w.runs[v.i].r.Seed, text)
@@ -259,6 +273,7 @@ func (v seedView) Begin(done, _ int64) {
 }
 
 func (v seedView) Iteration(r runner.Report) {
+	v.to.iteration(r)
 	if v.w.lines != nil {
 		return
 	}

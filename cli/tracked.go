@@ -23,11 +23,11 @@ const trackUsage = "experiment `trackers` that get the run's metrics, through th
 // checkTrackers reports what is wrong with --log and --metrics.
 func (f *trainFlags) checkTrackers(seeds int) error {
 	errs := unknownTrackers(f.trackers, "weft train --help")
-	if len(f.trackers) > 0 && (seeds > 0 || f.elsewhere.asked()) {
-		errs = append(errs, errors.New("--log: it is for a run in this process: leave out --seeds, --processes and --cluster, and send the records afterwards with weft metrics RUN --log"))
+	if len(f.trackers) > 0 && f.elsewhere.asked() {
+		errs = append(errs, errors.New("--log: it is for runs in this process: leave out --processes and --cluster, and send the record afterwards with weft metrics RUN --log"))
 	}
-	if f.metrics != "" && (seeds > 0 || f.elsewhere.asked()) {
-		errs = append(errs, errors.New("--metrics: it is for a run in this process: leave out --seeds; coordinators and workers have a --metrics of their own"))
+	if f.metrics != "" && (seeds > 0 || f.elsewhere.asked() || f.members.asked()) {
+		errs = append(errs, errors.New("--metrics: it is for a run in this process: leave out --seeds and --population; coordinators and workers have a --metrics of their own"))
 	}
 	return errors.Join(errs...)
 }
@@ -42,54 +42,94 @@ func unknownTrackers(names []string, help string) (errs []error) {
 	return errs
 }
 
-// tracked is a watcher that passes metrics on to trackers.
-type tracked struct {
-	watcher
-	to []*lines
+// canTrack reports why trackers cannot be used.
+func canTrack(ctx context.Context, names []string, python string) error {
+	var errs []error
+	for _, name := range names {
+		if err := tracker.Check(ctx, name, python); err != nil {
+			errs = append(errs, fmt.Errorf("--log: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-func (t tracked) Iteration(r runner.Report) {
-	t.watcher.Iteration(r)
+// trackers pass the events of a run on.
+type trackers struct {
+	all []*tracker.Tracker
+	to  []*lines
+}
+
+func (t trackers) iteration(r runner.Report) {
 	for _, l := range t.to {
 		l.Iteration(r)
 	}
 }
 
-func (t tracked) Evaluated(e runner.Evaluation) {
-	t.watcher.Evaluated(e)
+func (t trackers) evaluated(e runner.Evaluation) {
 	for _, l := range t.to {
 		l.Evaluated(e)
 	}
 }
 
-// track starts trackers for a run, and returns a watcher that tells them, and what waits for them.
-func (c *command) track(ctx context.Context, w watcher, r *request.Request, dir string, names []string) (watcher, func(), error) {
+// close waits until all was passed on. Its error is no reason to fail a run.
+func (t trackers) close() error {
+	var errs []error
+	for _, x := range t.all {
+		if err := x.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("--log: %w (the run itself is well: its record is in its folder)", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// startTrackers starts trackers for a run.
+func (c *command) startTrackers(ctx context.Context, r *request.Request, dir string, names []string) (t trackers, err error) {
 	if len(names) == 0 {
-		return w, func() {}, nil
+		return t, nil
 	}
 	header, err := trackHeader(r, dir)
 	if err != nil {
-		return nil, nil, err
-	}
-	out := tracked{watcher: w}
-	var all []*tracker.Tracker
-	end := func() {
-		for _, t := range all {
-			if err := t.Close(); err != nil {
-				fmt.Fprintf(c.err, "weft: --log: %v (the run itself is well: its record is in %s)\n", err, dir)
-			}
-		}
+		return t, err
 	}
 	for _, name := range names {
-		t, err := tracker.Start(ctx, name, r.Python, header)
+		x, err := tracker.Start(ctx, name, r.Python, header)
 		if err != nil {
-			end()
-			return nil, nil, fmt.Errorf("--log: %w", err)
+			return t, errors.Join(fmt.Errorf("--log: %w", err), t.close())
 		}
-		all = append(all, t)
-		out.to = append(out.to, &lines{out: json.NewEncoder(t), err: c.err, r: r, dir: dir})
+		t.all = append(t.all, x)
+		t.to = append(t.to, &lines{out: json.NewEncoder(x), err: c.err, r: r, dir: dir})
 	}
-	return out, end, nil
+	return t, nil
+}
+
+// tracked is a watcher that passes metrics on to trackers.
+type tracked struct {
+	watcher
+	to trackers
+}
+
+func (t tracked) Iteration(r runner.Report) {
+	t.watcher.Iteration(r)
+	t.to.iteration(r)
+}
+
+func (t tracked) Evaluated(e runner.Evaluation) {
+	t.watcher.Evaluated(e)
+	t.to.evaluated(e)
+}
+
+// track starts trackers for a run, and returns a watcher that tells them, and what waits for them.
+func (c *command) track(ctx context.Context, w watcher, r *request.Request, dir string, names []string) (watcher, func(), error) {
+	t, err := c.startTrackers(ctx, r, dir, names)
+	if err != nil || len(names) == 0 {
+		return w, func() {}, err
+	}
+	end := func() {
+		if err := t.close(); err != nil {
+			fmt.Fprintf(c.err, "weft: %v\n", err)
+		}
+	}
+	return tracked{watcher: w, to: t}, end, nil
 }
 
 // trackHeader returns what trackers are told of a run.

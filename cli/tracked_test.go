@@ -53,7 +53,7 @@ def init(**a):
 	put(t, "wandb.py", "def init(**a): raise RuntimeError('no network')\n")
 	contains(t, do(t, 0, tiny("--log", "wandb", "--out", "two")...).errors, "--log: wandb: ", "RuntimeError: no network", "the run itself is well")
 	contains(t, do(t, 2, tiny("--log", "wandbb")...).errors, `unknown tracker "wandbb", did you mean "wandb"?`)
-	contains(t, do(t, 2, tiny("--log", "wandb", "--seeds", "2")...).errors, "--log: it is for a run in this process")
+	contains(t, do(t, 2, tiny("--log", "wandb", "--processes", "2")...).errors, "--log: it is for runs in this process")
 	if _, err := os.Stat("two/config.yaml"); err != nil {
 		t.Error(err)
 	}
@@ -87,4 +87,33 @@ def init(**a):
 	contains(t, do(t, 2, "metrics", "both", "--log", "wandbb").errors, `unknown tracker "wandbb", did you mean "wandb"?`)
 	contains(t, do(t, 2, "metrics", "both", "--log", "wandb", "--out", "x.csv").errors, "--out and --log: give one of them")
 	contains(t, do(t, 1, "metrics", "both", "--log", "wandb", "--python", "nopython").errors, "name an interpreter with --python")
+}
+
+// Several seeds are runs of their own to a tracker, in one group; without the package none begins.
+func TestLogSeeds(t *testing.T) {
+	py, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("bridge test skipped: there is no python3")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("PYTHONPATH", dir)
+	put(t, "wandb.py", "raise ImportError('it is not here')\n")
+	contains(t, do(t, 2, tiny("--seeds", "2", "--log", "wandb", "--python", py, "--out", "none")...).errors, "--log: wandb cannot be used (ImportError: it is not here)")
+	absent(t, "none")
+	put(t, "wandb.py", `
+class Run:
+    def __init__(self, name): self.file = open(name.replace("/", "-"), "w")
+    def log(self, found, step): print(step, "loss/policy" in found, "eval/return" in found, file=self.file)
+    def finish(self): print("finish", file=self.file)
+def init(**a): return Run(a["group"] + "/" + a["name"])
+`)
+	do(t, 0, tiny("--seeds", "2", "--log", "wandb", "--python", py, "--out", "both")...)
+	for _, seed := range []string{"1", "2"} {
+		if got := read(t, "both-both-seed"+seed); got != "64 True False\n128 True False\n192 True False\n256 True False\n256 False True\nfinish\n" {
+			t.Errorf("the tracker was told of seed %s\n%s", seed, got)
+		}
+	}
+	put(t, "wandb.py", "def init(**a): raise RuntimeError('no network')\n")
+	contains(t, do(t, 0, tiny("--seeds", "2", "--log", "wandb", "--python", py, "--out", "alone")...).out, "seed 1: --log: wandb: ", "RuntimeError: no network", "seed 2: --log")
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,6 +40,9 @@ type Tracker struct {
 	closed bool
 }
 
+// starting is held while a client starts: two that make the database of a tracker at once fail.
+var starting sync.Mutex
+
 // Start starts the client of a tracker, and waits until it has imported its package. Header is the
 // first line that it gets: what the run is.
 func Start(ctx context.Context, name, python string, header []byte) (*Tracker, error) {
@@ -50,7 +54,9 @@ func Start(ctx context.Context, name, python string, header []byte) (*Tracker, e
 	if err != nil {
 		return nil, err
 	}
-	python = cmp.Or(python, os.Getenv("WEFT_PYTHON"), "python3")
+	starting.Lock()
+	defer starting.Unlock()
+	python = interpreter(python)
 	t := &Tracker{Name: name, cmd: exec.CommandContext(context.WithoutCancel(ctx), python, "-c", string(common)+string(client))}
 	t.more = sync.NewCond(&t.mu)
 	t.cmd.Stderr = &t.said
@@ -63,19 +69,46 @@ func Start(ctx context.Context, name, python string, header []byte) (*Tracker, e
 		err = t.cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: install Python and %s, or name an interpreter with --python", name, err, name)
+		return nil, unstarted(name, err)
 	}
 	first := make([]byte, 64)
 	n, err := io.ReadAtLeast(out, first, len("ready"))
 	if err != nil || !strings.HasPrefix(string(first[:n]), "ready") {
 		_ = t.in.Close()
 		_ = t.cmd.Wait() // it has ended
-		return nil, fmt.Errorf("%s cannot be used (%s): %s -m pip install %s", name, lastLine(t.said.String()), python, name)
+		return nil, unusable(name, python, t.said.String())
 	}
 	_, _ = t.Write(append(header, '\n'))
 	t.sender.Go(t.send)
 	t.sender.Go(func() { _, _ = io.Copy(io.Discard, out) })
 	return t, nil
+}
+
+// Check reports why Start would fail, for those who are to start several later.
+func Check(ctx context.Context, name, python string) error {
+	python = interpreter(python)
+	said, err := exec.CommandContext(ctx, python, "-c", "import "+name).CombinedOutput()
+	if errors.As(err, new(*exec.ExitError)) {
+		return unusable(name, python, string(said))
+	}
+	if err != nil {
+		return unstarted(name, err)
+	}
+	return nil
+}
+
+func interpreter(python string) string {
+	return cmp.Or(python, os.Getenv("WEFT_PYTHON"), "python3")
+}
+
+// unstarted returns the error of a tracker without an interpreter, unusable that of one without its
+// package.
+func unstarted(name string, err error) error {
+	return fmt.Errorf("%s: %w: install Python and %s, or name an interpreter with --python", name, err, name)
+}
+
+func unusable(name, python, said string) error {
+	return fmt.Errorf("%s cannot be used (%s): %s -m pip install %s", name, lastLine(said), python, name)
 }
 
 // Write takes an event, and does not wait for the client.

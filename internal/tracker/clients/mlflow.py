@@ -1,8 +1,8 @@
 import mlflow
 
+mlflow.set_experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME", "weft"))  # before it is ready: a new database is made by one client
 all = events()
 run = next(all)
-mlflow.set_experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME", "weft"))
 with mlflow.start_run(run_name=run["name"]):
     mlflow.set_tag("weft.folder", run["dir"])
     if run.get("group"):
