@@ -41,18 +41,19 @@ type faulty struct {
 // and sees that they end in the bits of one that nothing happened to. There is one fault, or as
 // many as WEFT_FAULTS says.
 func (f faulty) survive(t *testing.T, dir string) {
-	line, _ := do(t, dir, 0, small("ppo", longSteps, "--out", "undisturbed")...)
-	want := parse(t, line)
-	n, err := strconv.Atoi(os.Getenv("WEFT_FAULTS"))
-	if err != nil {
-		n = 1
+	n, steps := 1, "262144"
+	if text := os.Getenv("WEFT_FAULTS"); text != "" {
+		n, _ = strconv.Atoi(text) // none, and the test fails
+		steps = longSteps
 	}
+	line, _ := do(t, dir, 0, small("ppo", steps, "--out", "undisturbed")...)
+	want := parse(t, line)
 	order := rand.New(rand.NewPCG(1, 2))
 	var turns []int
 	counts := map[string]int{}
 	for run := 0; n > 0; run++ {
 		out := fmt.Sprintf("struck%d", run)
-		p := start(t, dir, f.begin(out, small("ppo", longSteps))...)
+		p := start(t, dir, f.begin(out, small("ppo", steps))...)
 		f.onward(t, out)
 		for range min(2, n) {
 			if over(filepath.Join(dir, out)) { // what strikes now is no fault
@@ -76,6 +77,9 @@ func (f faulty) survive(t *testing.T, dir string) {
 		line, _ = do(t, dir, 0, "status", out, "--json")
 		t.Logf("%s: %s", out, happened.FindAllString(line, -1))
 		f.after(t, out)
+	}
+	if len(counts) == 0 {
+		t.Error("there was no fault")
 	}
 	t.Logf("none of %v lost", counts)
 }
