@@ -36,10 +36,13 @@ var Independent = algo.Define("iql-independent", "Q-learning of several agents, 
 	return build(s, make, &c.Config)
 })
 
-// spread has no memory, because agents see where everything is, and looks no further ahead than a
-// landmark is away.
+// spread has no memory, because agents see where everything is, and looks not much further ahead
+// than a landmark is away. Its many large updates, towards targets that follow slowly, are for
+// agents that learn alone above all: the others move their rewards, so that an agent needs more to
+// see its own part.
 func spread(c *Config) {
-	c.Updates, c.TargetEvery, c.Gamma, c.Lambda, c.Anneal, c.Exploration = 8, 2000, .9, .6, "linear", .2
+	c.Updates, c.LearningRate, c.Anneal, c.TargetEvery, c.Tau = 16, 1e-3, "linear", 400, .01
+	c.Gamma, c.Lambda, c.Exploration = .95, .6, .1
 	c.Units, c.Hidden = 0, []int{128, 128}
 }
 
