@@ -65,11 +65,11 @@ row dreamer dreamer Pendulum-v1 30000 -200:0
 expert=$runs/expert.parquet
 [ -e "$expert" ] || [ ! -e "$runs/sac" ] || "$weft" record "$runs/sac/seed1" --episodes 50 --out "$expert" >/dev/null
 data=(--data "$expert" --set hidden=64,64 --set batch=64)
-row bc bc Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
-row td3bc td3bc Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
-row iql iql Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
-row awac awac Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
-row cql cql Pendulum-v1 5000 -245.7:-68.3 "${data[@]}"
+row bc bc Pendulum-v1 20000 -245.7:-68.3 "${data[@]}"
+row td3bc td3bc Pendulum-v1 20000 -245.7:-68.3 "${data[@]}" --set alpha=0.3
+row iql iql Pendulum-v1 20000 -245.7:-68.3 "${data[@]}"
+row awac awac Pendulum-v1 20000 -245.7:-68.3 "${data[@]}" --set lambda=3
+row cql cql Pendulum-v1 20000 -245.7:-68.3 "${data[@]}" --set policy_rate=1 --set entropy=-3 --set learning_rate=1e-3
 row gail gail Pendulum-v1 300000 -245.7:-68.3 --data "$expert"
 
 # A league, by its payoff matrix, and a population, by its lineage.
