@@ -7,16 +7,24 @@ import (
 	"testing"
 )
 
-// A run tells a tracker its settings and every metric, when it goes on too; without the package it
-// does not begin.
-func TestLog(t *testing.T) {
-	py, err := exec.LookPath("python3")
+// standIns returns a Python that takes the trackers' packages from the test's folder, in which the
+// test goes on.
+func standIns(t *testing.T) (python string) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("bridge test skipped: there is no python3")
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("PYTHONPATH", dir)
+	return python
+}
+
+// A run tells a tracker its settings and every metric, when it goes on too; without the package it
+// does not begin.
+func TestLog(t *testing.T) {
+	py := standIns(t)
 	t.Setenv("WEFT_PYTHON", py)
 	put(t, "wandb.py", "raise ImportError('it is not here')\n")
 	contains(t, do(t, 2, tiny("--log", "wandb", "--out", "one")...).errors, "--log: wandb cannot be used (ImportError: it is not here)", "-m pip install wandb")
@@ -62,13 +70,7 @@ def init(**a):
 // The records of finished runs are sent to a tracker, each as a run of its own with its seeds as
 // its group.
 func TestLogAfterwards(t *testing.T) {
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("bridge test skipped: there is no python3")
-	}
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("PYTHONPATH", dir)
+	py := standIns(t)
 	put(t, "wandb.py", `
 class Run:
     def log(self, found, step): note(step, "episode/return_mean" in found, "eval/return" in found)
@@ -91,13 +93,7 @@ def init(**a):
 
 // Several seeds are runs of their own to a tracker, in one group; without the package none begins.
 func TestLogSeeds(t *testing.T) {
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("bridge test skipped: there is no python3")
-	}
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("PYTHONPATH", dir)
+	py := standIns(t)
 	put(t, "wandb.py", "raise ImportError('it is not here')\n")
 	contains(t, do(t, 2, tiny("--seeds", "2", "--log", "wandb", "--python", py, "--out", "none")...).errors, "--log: wandb cannot be used (ImportError: it is not here)")
 	absent(t, "none")

@@ -38,8 +38,9 @@ window.worst = async acts => {
   return worst;
 }; true`
 
-// waits are what somebody does with the page, and the longest of them in milliseconds: to type into
-// the filter, to sort by every column, to scroll through all rows, to choose runs by the space bar.
+// waits measure the longest time in milliseconds that the page takes to answer: to keys in the
+// filter, clicks that sort by every column, scrolling through all rows, and runs that the space bar
+// chooses.
 var waits = map[string]string{
 	"key-ms": `worst(["p", "pp", "ppo", "ppo ", "ppo s", "ppo seed<4", "ppo", "", "learning_rate>1e-3", "", "state=done", ""].map(text => () => {
   const field = document.getElementById("filter");

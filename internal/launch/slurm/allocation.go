@@ -63,7 +63,7 @@ type component struct {
 	option    string // option of srun that has a step run there; may be empty
 }
 
-// componentSuffix is what the variables of a component have at their end, before its number.
+// componentSuffix ends the names of a component's variables, before its number.
 const componentSuffix = "_HET_GROUP_"
 
 // components returns the suffixes of the variables of a job's components.
