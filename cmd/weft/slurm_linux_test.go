@@ -48,8 +48,8 @@ func TestSlurm(t *testing.T) {
 	s := slurmtest.Start(t)
 	dir := t.TempDir()
 	plain := map[string]event{}
-	for name, steps := range map[string]string{"ppo": "98304", "dqn": "6144"} {
-		line, _ := do(t, dir, 0, small(name, steps, "--out", "plain-"+name)...)
+	for name, steps := range map[string]string{"ppo": "393216", "dqn": "6144", "long": longSteps} {
+		line, _ := do(t, dir, 0, small(strings.Replace(name, "long", "ppo", 1), steps, "--out", "plain-"+name)...)
 		plain[name] = parse(t, line)
 	}
 	steps := fmt.Sprint(plain["ppo"].Steps)
@@ -63,7 +63,8 @@ func TestSlurm(t *testing.T) {
 		sameBits(t, parse(t, line), want)
 	}
 	t.Run("ppo and dqn", func(t *testing.T) {
-		for name, want := range plain {
+		for _, name := range []string{"ppo", "dqn"} {
+			want := plain[name]
 			end(t, start(t, dir, onSlurm("whole-"+name, small(name, fmt.Sprint(want.Steps)))...), want)
 			noSecrets(t, at("whole-"+name))
 		}
@@ -89,7 +90,7 @@ func TestSlurm(t *testing.T) {
 		noSecrets(t, at("first"))
 	})
 	t.Run("the time limit comes", func(t *testing.T) {
-		p := start(t, dir, onSlurm("limit", small("ppo", steps))...)
+		p := start(t, dir, onSlurm("limit", small("ppo", longSteps))...) // it must not end before the second limit
 		for _, news := range []string{"epoch 1 begins", "epoch 2 begins"} {
 			if !p.until(news, 1) || !p.until(`"iteration"`, 2) {
 				t.Fatalf("it ended early: %s\n%s", p.stderr.String(), outputs(dir))
@@ -97,7 +98,7 @@ func TestSlurm(t *testing.T) {
 			s.Ask("scancel", "--signal=USR1", "--batch", "--name=limit")
 			s.Again(t, "limit")
 		}
-		end(t, p, plain["ppo"])
+		end(t, p, plain["long"])
 		do(t, dir, 0, "eval", "limit", "--episodes", "2")
 	})
 	t.Run("stopped, resumed elsewhere", func(t *testing.T) {
